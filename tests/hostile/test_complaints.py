@@ -120,6 +120,31 @@ def test_question_that_nobody_reads_is_late(ends: tuple[ByteStream, socket.socke
     assert caught.value.verdict is Verdict.TIMEOUT
 
 
+@pytest.mark.attack(
+    "reads_its_question_slowly", family="exhaustion", outcome="timeout",
+    tries="Takes a large question bit by bit, each just before the referee would look at the clock, and thinks meanwhile.",
+)  # fmt: skip
+def test_question_that_is_read_slowly_is_late(ends: tuple[ByteStream, socket.socket, bool]) -> None:
+    """A send that the kernel went on with for many seconds even counted as a standstill of the machine."""
+    stream, theirs, _ = ends
+    over = threading.Event()
+
+    def drain() -> None:
+        while theirs.recv(1 << 15) and not over.wait(0.1):
+            pass
+
+    reader = threading.Thread(target=drain)
+    reader.start()
+    begun = time.monotonic()
+    with pytest.raises(AgentFault) as caught:
+        stream.send(bytes(1 << 21), begun + 0.4)
+    over.set()
+    reader.join()
+
+    assert caught.value.verdict is Verdict.TIMEOUT
+    assert time.monotonic() - begun < 2
+
+
 def test_end_of_the_stream_is_a_hangup(ends: tuple[ByteStream, socket.socket, bool]) -> None:
     stream, theirs, stdio = ends
     theirs.sendall(wrapped(b"\x10", stdio))

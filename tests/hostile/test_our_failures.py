@@ -1,6 +1,7 @@
 """Ways to have one's own evaluation count as a failure of ours: it is played anew then, and no quota knows of it."""
 
 import math
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -35,7 +36,7 @@ from evaluator.model.config.training_script import EPISODES, MAX_NOTICES, Script
 from evaluator.model.records import trace
 from evaluator.model.records.result import ASKED_AGAIN, LOG_TAIL, Result, SandboxKind
 from evaluator.model.records.verdict import Verdict
-from evaluator.sandbox.remote_env import RefereeLink, RemoteEnv
+from evaluator.sandbox.remote_env import RefereeLink, RemoteEnv, handles_body
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 from leaderboard.build_standings import build_standings
 from leaderboard.planning.missing import MeasurementContext, WorkItem, missing_work
@@ -468,6 +469,47 @@ def test_a_script_does_not_fill_the_referees_memory(monkeypatch: pytest.MonkeyPa
     assert (result.verdict, result.returns) == (Verdict.OUT_OF_MEMORY, ()), result.message
     assert "open fewer at once" in result.message
     assert script(source.replace("60", "12"), task).result.verdict is Verdict.OK
+
+
+class Framed(Open):
+    """Shows a number and a picture, in this order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        picture = spaces.Box(0, 255, (1 << 17,), np.uint8)
+        self.observation_space = spaces.Dict({"a": spaces.Discrete(2), "picture": picture})
+        self._seen = {"a": 0, "picture": np.zeros(1 << 17, np.uint8)}
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        return self._seen, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return self._seen, *super().step(action)[1:]
+
+
+gymnasium.register("Framed-v0", Framed)
+
+
+@pytest.mark.attack(
+    "steps_that_fill_the_referee", family="exhaustion", outcome="folded into a hash and numbers as they come",
+    tries="Keeps episodes open whose pictures stand behind a small part of the observation, until they fill the referee.",
+)  # fmt: skip
+def test_what_the_referee_holds_of_an_open_episode_is_bounded_with_all_its_parts() -> None:
+    """Only the first part of an observation was counted: four thousand pictures of each open episode stayed in memory."""
+    rules = ScriptRules(steps=2000, last=2, worst=0)
+    task = Task.model_validate({"id": "framed", "env": "Framed-v0", "max_episode_steps": 500, "script": rules})
+    desk = RemoteEnvServer(ScriptTask(gym_task=load_gym_task(task), rules=rules, seed_of=lambda index: f"{index:032x}"))
+    handles = handles_body([0])
+    desk.answer(wire.Op.MAKE, memoryview(wire.COUNT.pack(1, 0)))
+    desk.answer(wire.Op.RESET, memoryview(handles))
+    tracemalloc.start()
+    for _ in range(200):
+        desk.answer(wire.Op.STEP, memoryview(handles + bytes(8) + bytes(8)))
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert held < 4 * script_env_server.MAX_HELD_BYTES
 
 
 def single(link: RefereeLink, act: Callable[[int], Any]) -> None:

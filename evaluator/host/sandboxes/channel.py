@@ -19,6 +19,8 @@ from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import visible
 
 TICK = 0.25
+# Bytes of one send: the kernel begins a new tick for every 32 KiB or so, so an agent could make a long one last as it likes.
+PIECE_BYTES = 1 << 16
 # A tick that takes this many seconds longer was the machine's fault: no agent can keep the referee from waking up.
 STANDSTILL = 1.0
 # Seconds of polling before sleeping. Only the host polls: an agent's processor time is limited.
@@ -62,7 +64,9 @@ class ByteStream(Protocol):
 
 
 def send_all(connection: socket.socket, data: bytes, deadline: float, closed: tuple[type[OSError], ...]) -> None:
-    """Write all of it to a socket whose timeout is the tick; the errors `closed` mean that the other side is gone.
+    """Write all of it to a socket whose timeout is the tick, checking the deadline after every piece but the last.
+
+    The errors `closed` mean that the other side is gone.
 
     Raises:
         AgentFault: the deadline passed.
@@ -72,11 +76,13 @@ def send_all(connection: socket.socket, data: bytes, deadline: float, closed: tu
     while view:
         since = time.monotonic()
         try:
-            view = view[connection.send(view) :]
+            view = view[connection.send(view[:PIECE_BYTES]) :]
         except (BlockingIOError, TimeoutError):
-            deadline = checked_deadline(deadline, since)
+            pass
         except closed as error:
             raise SandboxClosed from error
+        if view:
+            deadline = checked_deadline(deadline, since)
 
 
 def _refuse_descriptors(sock: socket.socket) -> bool:

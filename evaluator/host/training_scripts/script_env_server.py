@@ -41,14 +41,15 @@ class ScriptEpisode(PlayedEpisode):
 class ScriptRecorder:
     """The recorder of an open episode; a step costs three appends."""
 
-    __slots__ = ("_actions", "_earned", "_episode", "_held", "_leaves", "_seen", "index")
+    __slots__ = ("_actions", "_earned", "_episode", "_leaves", "_most", "_seen", "index")
 
     def __init__(self, index: int, leaves: tuple[wire.Leaf, ...], observation: Sequence[bytes]) -> None:
         self.index = index
         self._leaves = leaves
         self._episode = OpenEpisode(len(observation), len(leaves))
         self._seen: list[Sequence[bytes]] = [observation]
-        self._held = 0
+        step = sum(map(len, observation)) + sum(leaf.nbytes for leaf in leaves)
+        self._most = min(MAX_HELD_STEPS, MAX_HELD_BYTES // max(1, step))
         self._actions: list[Sequence[bytes]] = []
         self._earned: list[float] = []
 
@@ -57,8 +58,7 @@ class ScriptRecorder:
         self._actions.append(action)
         self._earned.append(reward)
         self._seen.append(observation)
-        self._held += len(observation[0])
-        if self._held > MAX_HELD_BYTES or len(self._earned) >= MAX_HELD_STEPS:
+        if len(self._earned) >= self._most:
             self._fold()
 
     def _fold(self) -> None:
@@ -71,7 +71,7 @@ class ScriptRecorder:
             raw = np.frombuffer(b"".join([action[number] for action in self._actions]), leaf.dtype)
             done.append(narrow(raw.reshape(len(self._actions), *leaf.shape)))
         self._episode.take(seen, done, np.array(self._earned, "<f8"))
-        self._seen, self._actions, self._earned, self._held = [], [], [], 0
+        self._seen, self._actions, self._earned = [], [], []
 
     def close(self, ended_at: int, *, terminated: bool, truncated: bool) -> ScriptEpisode:
         """The episode, ended or abandoned."""

@@ -331,6 +331,19 @@ def test_failed_attempts_beside_a_result_go_too(board: Path) -> None:
     assert run(board, "rank", "--official")[0] == 0
 
 
+def test_what_a_script_said_goes_and_its_episodes_stay() -> None:
+    own = make.entry("bob")
+    said = {"returns": [1.0], "lengths": [5], "claimed": 1.0, "notices": ["Bob asked for another environment"]}
+    before = make.result(own, [1.0], script=said)
+
+    after = Renaming(login="bob", mark="erased_00000000", agents={own.agent: "agent-01"}).result(before)
+
+    assert "bob" not in after.serialised().decode().casefold()
+    assert before.script
+    assert after.script == before.script.without_words()
+    assert after.self_sha256 == after.self_hash()
+
+
 def test_whom_a_team_mate_names_is_said(board: Path) -> None:
     """The folder of somebody else is theirs to change; erase names the line instead of leaving it unseen."""
     manifest = board / "submissions/ada/net/submission.yml"

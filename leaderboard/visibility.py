@@ -15,7 +15,8 @@ from evaluator.model.config.phase import to_utc
 from evaluator.model.config.submission import Submission
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, PlayerRecord
-from evaluator.model.records.result import Provenance, Result
+from evaluator.model.records.result import PREVIEW_BEACON, Provenance, Result
+from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups
@@ -120,11 +121,17 @@ def _masked(standings: StandingsInput) -> StandingsInput:
 
     # After names are replaced, nobody can tell which agents belong to one login or team.
     groups = owner_groups(standings.entries, standings.duels)
+
+    def drawn(beacon: str) -> str:
+        # A commit tells who brought it to main; the one that ended submissions is everybody's, as is a season's secret.
+        is_everybodys = beacon in (PREVIEW_BEACON, standings.final_beacon) or secret_hash(beacon) is not None
+        return beacon if is_everybodys else _pseudonym(beacon)
+
     return replace(
         standings,
-        entries=tuple(_entry(entry, mask.get(entry.spelled_name)) for entry in standings.entries),
-        results=tuple(_result(result, masked(result)) for result in standings.results),
-        duels=tuple(_duel(duel, masked) for duel in standings.duels if not groups.is_within_one_owner(duel)),
+        entries=tuple(_entry(entry, mask.get(entry.spelled_name), drawn) for entry in standings.entries),
+        results=tuple(_result(result, masked(result), drawn) for result in standings.results),
+        duels=tuple(_duel(duel, masked, drawn) for duel in standings.duels if not groups.is_within_one_owner(duel)),
         moderation=_moderation(standings, mask, names - mask.keys()),
     )
 
@@ -132,29 +139,35 @@ def _masked(standings: StandingsInput) -> StandingsInput:
 _NOBODY: dict[str, object] = {"login_id": None, "message": "", "log_tail": ""}
 
 
-def _entry(entry: Entry, masked: AgentName | None) -> Entry:
+def _entry(entry: Entry, masked: AgentName | None, drawn: Callable[[str], str]) -> Entry:
     if masked is None:
         return entry
     digits = masked[0].removeprefix("entry-")[:SHOWN_DIGITS]
     fields = {"kind": entry.submission.kind, "tasks": entry.submission.tasks}
     submission = Submission(name=f"Entry {digits}", algorithm="not shown yet").model_copy(update=fields)
     version, (login, agent) = _pseudonym(entry.digest), masked
+    beacons = {task: frozenset(map(drawn, own)) for task, own in entry.presence_beacons.items()}
     return replace(
-        entry, login=login, agent=agent, digest=version, submission=submission, verified=None, refused={}, anonymous=True
+        entry, login=login, agent=agent, digest=version, submission=submission, verified=None, refused={}, anonymous=True,
+        presence_beacons=beacons,
     )  # fmt: skip
 
 
-def _result(result: Result, masked: AgentName | None) -> Result:
+def _result(result: Result, masked: AgentName | None, drawn: Callable[[str], str]) -> Result:
     if masked is None:
         return result
     nowhere = Provenance(evaluated_at=result.provenance.evaluated_at)
     version = _pseudonym(result.submission_digest)
-    fields = {"login": masked[0], "agent": masked[1], "submission_digest": version, "provenance": nowhere}
-    # A first attempt may name an image, and an image's name may name a person.
-    return result.model_copy(update={**fields, **_NOBODY, "first_attempt": None})
+    fields: dict[str, object] = {
+        "login": masked[0], "agent": masked[1], "submission_digest": version, "provenance": nowhere,
+        "beacon": drawn(result.beacon),
+    }  # fmt: skip
+    # A first attempt may name an image, and an image, by its name or digest, a person; a script writes its notices itself.
+    script = result.script and result.script.without_words()
+    return result.model_copy(update={**fields, **_NOBODY, "first_attempt": None, "image_digest": None, "script": script})
 
 
-def _duel(duel: Duel, masked: Callable[[PlayerRecord], AgentName | None]) -> Duel:
+def _duel(duel: Duel, masked: Callable[[PlayerRecord], AgentName | None], drawn: Callable[[str], str]) -> Duel:
     names = [masked(player) for player in duel.players]
     if not any(names):
         return duel
@@ -162,7 +175,10 @@ def _duel(duel: Duel, masked: Callable[[PlayerRecord], AgentName | None]) -> Due
     # A match's message may be the agent's own words; the key is part of the record's path, which has the names.
     matches = tuple(match.model_copy(update={"message": ""}) for match in duel.matches)
     nowhere = Provenance(evaluated_at=duel.provenance.evaluated_at)
-    fields = {"players": players, "matches": matches, "key": _pseudonym(duel.key), "message": "", "provenance": nowhere}
+    fields: dict[str, object] = {
+        "players": players, "matches": matches, "key": _pseudonym(duel.key), "message": "", "provenance": nowhere,
+        "beacon": drawn(duel.beacon),
+    }  # fmt: skip
     return duel.model_copy(update={**fields, "first_attempt": None})
 
 

@@ -14,8 +14,8 @@ from evaluator.model.visible_text import visible
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 # Spreadsheets take text that begins with one of these for a formula, some of them also behind blanks. Where the comma is the
-# decimal sign they part cells at semicolons, and take a line end inside of a cell for the next row.
-_FORMULA = re.compile("^(?=[\t\r]|\\s*[=+\\-@＝＋－＠])|(?<=[;\t\r\n])(?=[^\\S;\t\r\n]*[=+\\-@＝＋－＠])")
+# decimal sign they part cells at semicolons, take a line end inside of a cell for the next row, and quotes behind both away.
+_FORMULA = re.compile('^(?=[\t\r]|\\s*[=+\\-@＝＋－＠])|(?<=[;\t\r\n])(?=(?:[^\\S;\t\r\n]|")*[=+\\-@＝＋－＠])')
 # XML 1.0 cannot contain these, not even as references.
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _XML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}

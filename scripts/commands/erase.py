@@ -19,6 +19,7 @@ from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import LOCAL, Checkout, open_checkout
 from scripts.repository.layout import RESULTS_BRANCH, SUBMISSIONS
 from scripts.repository.moderation_file import MODERATION_FILE, with_entry, with_quarantines_of
+from scripts.runs.weights_branch import drop_weights
 
 SHOWN = 20
 _FAILED = re.compile(rf"{re.escape(TRY_INFIX)}\d{re.escape(RESULT)}$")
@@ -26,7 +27,7 @@ _FAILED = re.compile(rf"{re.escape(TRY_INFIX)}\d{re.escape(RESULT)}$")
 
 def run(
     login: Annotated[str, typer.Argument(help="The GitHub login of the person.")],
-    push: Annotated[bool, typer.Option("--push", help="Also change the branches of results and traces of origin.")] = False,
+    push: Annotated[bool, typer.Option("--push", help="Also change origin's data branches.")] = False,
     token: Annotated[str, typer.Option(envvar="GITHUB_TOKEN", help="For --push; needs write access to contents.")] = "",
     server: ServerAddress = GITHUB_SERVER,
 ) -> int:
@@ -38,10 +39,19 @@ def run(
     moderated = _moderated(checkout, person)  # Before anything is changed: the file can be one that takes no entry.
     clone = GitRepository(checkout.root, Credentials(server_url=server, token=token) if token else None)
     if push:
+        drop_weights(clone, _own_weights(checkout, login), now)  # First: the rest cannot be found again once it is done.
         _push(clone, person, now)
     _write(checkout, person, login, moderated)
     _say_what_is_left(checkout, clone, person, login, pushed=push)
     return OK
+
+
+def _own_weights(checkout: Checkout, login: str) -> set[str]:
+    """The hashes of the weights that only this person's manifests name."""
+    by_owner: dict[bool, set[str]] = {True: set(), False: set()}
+    for agent in checkout.read_all()[0]:
+        by_owner[agent.login.casefold() == login.casefold()] |= {file.sha256 for file in agent.folder.submission.weights}
+    return by_owner[True] - by_owner[False]
 
 
 def _moderated(checkout: Checkout, person: ErasedPerson) -> bytes:
@@ -132,7 +142,7 @@ def _say_what_is_left(checkout: Checkout, clone: GitRepository, person: ErasedPe
     say("Next:")
     say(f"1. Commit {MODERATION_FILE} and the removal of {SUBMISSIONS}/{login} on main, by a pull request of a maintainer.")
     say(
-        "2. The branches of results and traces are changed." if pushed else
+        "2. The branches of results, traces and weights are changed." if pushed else
         "2. The branches of results and traces still name them: 'pullrank erase' with --push, before you commit step 1."
     )  # fmt: skip
     if lines := _lines_with(clone, login):
@@ -143,8 +153,9 @@ def _say_what_is_left(checkout: Checkout, clone: GitRepository, person: ErasedPe
     say("4. Git's history still has everything. To rewrite it, with everybody's consent, since all clones and links break:")
     say(f"     git filter-repo --invert-paths --path {SUBMISSIONS}/{login}/   # main, then push it with --force")
     say("     git checkout --orphan new origin/results && git commit -m results && git push --force origin new:results")
-    say("   The same for each branch traces-… and 'episodes'. Old commits stay in forks, pull requests, Actions logs and")
-    say("   artifacts (90 days), releases and archives of closed seasons; GitHub's support removes cached pull requests.")
+    say("   The same for each branch traces-…, 'episodes' and 'weights', which may still have files of earlier versions.")
+    say("   Old commits stay in forks, pull requests, Actions logs and artifacts (90 days), releases and archives of closed")
+    say("   seasons; GitHub's support removes cached pull requests.")
 
 
 def _lines_with(clone: GitRepository, login: str) -> list[str]:

@@ -69,10 +69,12 @@ def _logins(duel: Duel) -> set[str]:
 
 
 def _without_words(document: dict[str, object]) -> dict[str, object]:
-    """Without the link to the run, whose log names people, and what the first attempt said."""
+    """Without the link to the run, whose log names people, and what the first attempt and a script said."""
     document = {**document, "provenance": {**document["provenance"], "run_url": None}}  # type: ignore[dict-item]
     if first := document.get("first_attempt"):
         document["first_attempt"] = {**first, "message": ""}  # type: ignore[dict-item]
+    if script := document.get("script"):
+        document["script"] = {**script, "notices": []}  # type: ignore[dict-item]
     return document
 
 

@@ -248,8 +248,12 @@ def _rows(table: Any, task: str) -> Iterator[dict[str, Any]]:
             estimate = row.get("estimate")
             values = {**row, **(estimate if isinstance(estimate, dict) else {})}
             cells = {name: values.get(name) for name in _COLUMNS} | {"task": task}
-            # A site may say anything, and a terminal obeys what is printed.
-            yield {name: visible(cell) if isinstance(cell, str) else cell for name, cell in cells.items()}
+            yield {name: _shown(cell) for name, cell in cells.items()}
+
+
+def _shown(cell: Any) -> Any:
+    """A cell as it may be printed: a site may say anything, also in lists, and a terminal obeys it."""
+    return cell if isinstance(cell, float | int | None) else visible(str(cell))
 
 
 def _document(url: str, https: PublicHttps) -> Any:

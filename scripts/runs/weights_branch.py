@@ -5,14 +5,14 @@ A file is at `<sha256>/<number>`, in parts that a host of git takes. Only publis
 
 import random
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 
 from evaluator.host.errors import AgentFault
 from evaluator.host.loading.weights_cache import WeightsCache
 from evaluator.model.config.submission import WeightsFile
-from scripts.console import escape_commands, say
+from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import BranchCommit, DataBranches, open_branches, tip_of
 from scripts.git.git_repository import GitError, GitRepository
 
@@ -90,6 +90,23 @@ def _keep(branches: DataBranches, weights: WeightsFile, cache: WeightsCache, now
             return True
     say(f"No copy of {weights.sha256} was kept, since others pushed first; the next run tries again.")
     return False
+
+
+def drop_weights(clone: GitRepository, hashes: Container[str], now: datetime) -> None:
+    """Remove the copies with these hashes from the branch; its history keeps them.
+
+    Raises:
+        CommandError: others push first, again and again.
+        GitError: the remote refuses.
+    """
+    with open_branches(clone, "") as branches:
+        for _ in range(_PUSHES):
+            tip, names = _listed(branches)
+            gone = tuple(path for path in names if path.partition("/")[0] in hashes)
+            commit = BranchCommit(message="erase", files=(), removed=gone)
+            if not gone or branches.push({WEIGHTS_BRANCH: branches.build(tip, commit, now)}):
+                return
+    raise CommandError(OUR_FAULT, f"others pushed first to the branch {WEIGHTS_BRANCH}; run the same command again")
 
 
 def _listed(branches: DataBranches) -> tuple[str, dict[str, str]]:

@@ -241,6 +241,9 @@ def test_a_formula_is_text_whatever_stands_before_it(text: str) -> None:
 INNER_FORMULAS = ["a;=1+1", "a;;=cmd|' /C calc'!A0", "a; -1", "a\t@x", "a\n=1+1", "a\r\n+1", "a;\n＝1", "=1;+1"]
 
 
+QUOTED_FORMULAS = ('a;"=1+1;b', '";"=1+1;"', 'a; b;" -1;', 'a\t"@x\tb', 'a;""+1;b', 'a;"\u00a0" =1;b', 'a\n"=1+1')
+
+
 @pytest.mark.attack(
     "formula_behind_a_semicolon", family="pages", outcome="an apostrophe makes it text",
     tries="Puts a formula behind a semicolon, tab or line end, where spreadsheets of many countries begin the next cell.",
@@ -252,10 +255,23 @@ def test_a_formula_is_text_where_cells_are_parted_at_semicolons(text: str) -> No
     assert not [part for part in re.split("[;\t\r\n]", line) if part.lstrip().startswith(tuple("=+-@＝"))], line
 
 
+@pytest.mark.attack(
+    "formula_behind_a_quotation_mark", family="pages", outcome="an apostrophe makes it text",
+    tries="Puts a quotation mark between a semicolon and a formula, which a spreadsheet that parts cells there takes away.",
+)  # fmt: skip
+@pytest.mark.parametrize("text", QUOTED_FORMULAS)
+def test_a_formula_in_quotes_is_text_where_cells_are_parted_at_semicolons(text: str) -> None:
+    line = csv_text([["alice", text, 1.5]]).decode()
+
+    for sign in ";\t":
+        cells = [cell for row in csv.reader(io.StringIO(line, newline=""), delimiter=sign) for cell in row]
+        assert not [cell for cell in cells if cell.lstrip().startswith(tuple("=+-@＝"))], line
+
+
 def test_a_page_saves_what_it_shows_without_formulas() -> None:
     script = Path("site/assets/js/table-rows.js").resolve().as_uri()
     saving = f"import {{csv}} from '{script}'; process.stdout.write(csv(JSON.parse(process.argv[1]), []));"
-    shown = [visible(text) for text in FORMULAS + INNER_FORMULAS] + ["a=b", "\t"]
+    shown = [visible(text) for text in (*FORMULAS, *INNER_FORMULAS, *QUOTED_FORMULAS)] + ["a=b", "\t"]
     done = subprocess.run(
         [node(), "--input-type=module", "-e", saving, json.dumps(shown)], capture_output=True, text=True, check=True
     )

@@ -10,7 +10,8 @@ import pytest
 from evaluator.model.config.moderation import Exclusion, Moderation, VerifiedEntry
 from evaluator.model.config.people import People
 from evaluator.model.config.phase import Phase
-from evaluator.model.config.submission import Submission
+from evaluator.model.config.submission import Submission, SubmissionKind
+from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.result import FirstAttempt
 from leaderboard.api.game_leaderboards import game_document
 from leaderboard.build_standings import build_standings
@@ -88,6 +89,57 @@ def test_no_page_names_anybody_before_the_date_and_every_page_does_after() -> No
     assert [name for name in (*names, "github.com/o/b/tree", "github.com/o/b/blob") if name in text] == []
     assert "entry" in before["tasks/a.md"].lower()
     assert all(name in after["tasks/a.md"] for name in names)
+
+
+@pytest.mark.attack(
+    "anonymity_undone_by_a_page", family="people", outcome="neither commit nor image nor digest is there",
+    tries="Looks on the pages of anonymous entries and their duels for commits and images, which say whose they are.",
+)  # fmt: skip
+def test_no_page_shows_a_commit_or_an_image_before_the_date() -> None:
+    commit, image = 40 * "b", f"sha256:{64 * 'c'}"
+    season = whole(people(anonymous_until=UNTIL), [secretive("ann"), secretive("bobby")])
+    results = tuple(one.model_copy(update={"beacon": commit, "image_digest": image}) for one in season.results)
+    solo = replace(season, results=results)
+    games = season_of_games(lambda one: one.model_copy(update={"beacon": commit}))
+
+    for told in (solo, games):
+        context = SiteContext(generated_at="now")
+        before, after = ("\n".join(all_pages(board(as_shown(told, at)), context).values()) for at in (BEFORE, AFTER))
+        assert commit in after
+        assert [word for word in (commit, commit[:12], image[7:]) if word in before] == []
+
+
+def test_other_names_of_commits_change_no_choice_of_draws() -> None:
+    """Where a version came back to main, it has no place until it is drawn from every period there."""
+    draws = ("1" * 40, "2" * 40)
+    season = whole(people(anonymous_until=UNTIL), [secretive("ann"), secretive("bobby")])
+    entries = tuple(replace(one, presence_beacons={"a": frozenset(draws)}) for one in season.entries)
+    first = tuple(one.model_copy(update={"beacon": draws[0]}) for one in season.results)
+    both = (*first, *(one.model_copy(update={"beacon": draws[1]}) for one in first if one.login == "ann"))
+
+    boards = [board(as_shown(replace(season, entries=entries, results=both), at)).tasks[0] for at in (BEFORE, AFTER)]
+
+    assert [(len(one.rows), len(one.waiting), len(one.rows[0].pooled_results)) for one in boards] == [(1, 1, 2), (1, 1, 2)]
+
+
+@pytest.mark.attack(
+    "words_of_an_anonymous_script", family="people", outcome="not shown until names are",
+    tries="Has its script say its author's name as a request that was not granted, which an anonymous entry's page lists.",
+)  # fmt: skip
+def test_what_an_anonymous_script_says_is_not_shown_before_the_date() -> None:
+    on = task("a", script=ScriptRules(steps=1000, last=10, worst=0, window=2))
+    script = {"returns": [1.0] * 10, "lengths": [1] * 10, "counts_from": 0, "notices": ["I am ann"]}
+    who = secretive("ann")
+    scripted = replace(who, submission=who.submission.model_copy(update={"kind": SubmissionKind.SCRIPT}))
+    season = whole(people(anonymous_until=UNTIL), [scripted])
+    said = result(scripted, [1.0] * 10, on=on, script=script)
+    season = replace(season, challenge=season.challenge.model_copy(update={"tasks": (on,)}), results=(said,))
+    context = SiteContext(generated_at="now")
+
+    before, after = ("\n".join(all_pages(board(as_shown(season, at)), context).values()) for at in (BEFORE, AFTER))
+
+    assert "I&#32;am&#32;ann" in after
+    assert "I&#32;am&#32;ann" not in before
 
 
 def test_other_names_change_no_place_and_stay_the_same_on_every_task() -> None:

@@ -90,6 +90,10 @@ class ScriptRecord(Frozen):
             raise ValueError("a script's record says when each of its episodes ended, or of none")
         return self
 
+    def without_words(self) -> Self:
+        """The same without what the script wrote itself."""
+        return self.model_copy(update={"notices": ()})
+
     @property
     def steps(self) -> int:
         """Environment steps of all episodes."""

@@ -39,7 +39,9 @@ def provenance_table(profile: AgentProfile, repository: str | None) -> Provenanc
     circumstances = [_circumstances(result) for _, result in results]
     differ = any(one != circumstances[0] for one in circumstances)
     chosen = [result for _, result in (results if differ else results[:1])]
-    fields = [(name, [form(result, repository) for result in chosen]) for name, form in _COMMON]
+    # Agents of one pull request have one beacon, and would so be known as one person's.
+    common = _COMMON if not profile.entry.anonymous else tuple(one for one in _COMMON if one[1] is not _beacon)
+    fields = [(name, [form(result, repository) for result in chosen]) for name, form in common]
     # A field that nothing recorded is left out.
     shared = tuple((name, values[0]) for name, values in fields if len(set(values)) == 1 and values[0] != _UNKNOWN)
     before = [(name, values) for name, values in fields if len(set(values)) > 1]

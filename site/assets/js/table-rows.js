@@ -73,7 +73,7 @@ export function csv(names, rows) {
 function cell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value !== "string") return Array.isArray(value) ? cell(value.join(" ")) : String(value);
-  const guarded = value.replace(/^(?=[\t\r]|\s*[=+\-@＝＋－＠])|(?<=[;\t\r\n])(?=[^\S;\t\r\n]*[=+\-@＝＋－＠])/g, "'");
+  const guarded = value.replace(/^(?=[\t\r]|\s*[=+\-@＝＋－＠])|(?<=[;\t\r\n])(?=(?:[^\S;\t\r\n]|")*[=+\-@＝＋－＠])/g, "'");
   return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }
 

@@ -331,6 +331,49 @@ def test_failed_attempts_beside_a_result_go_too(board: Path) -> None:
     assert run(board, "rank", "--official")[0] == 0
 
 
+def test_the_boards_copies_of_weights_go_but_for_those_of_others(board: Path) -> None:
+    origin = str(board.parent / "origin.git")
+    own, shared, older = ("a" * 64, "b" * 64, "c" * 64)
+
+    def weights(login: str, *hashes: str) -> None:
+        manifest = board / f"submissions/{login}/net/submission.yml"
+        named = [
+            {"file": f"{n}.npz", "url": "https://x.example/w", "sha256": one, "bytes": 1} for n, one in enumerate(hashes)
+        ]
+        manifest.write_text(f"name: Net\nalgorithm: x\nweights: {json.dumps(named)}\n")
+        record(board, login, "net", 300.0)
+
+    weights("Bob", own, shared)
+    weights("ada", shared)
+    copies = board.parent / "weights"
+    git(board.parent, "init", "-qb", "weights", str(copies))
+    for name in (own, shared, older):
+        (copies / name).mkdir()
+        (copies / name / "0").write_text("w")
+    git(copies, "add", "-A")
+    git(copies, "commit", "-qm", "weights")
+    git(copies, "push", "-q", origin, "HEAD")
+
+    code, _, err = run(board, "erase", "bob", "--push")
+
+    assert code == 0, err
+    assert git(board.parent / "origin.git", "ls-tree", "--name-only", "weights").splitlines() == [shared, older]
+    assert "'weights'" in err
+
+
+def test_what_a_script_said_goes_and_its_episodes_stay() -> None:
+    own = make.entry("bob")
+    said = {"returns": [1.0], "lengths": [5], "claimed": 1.0, "notices": ["Bob asked for another environment"]}
+    before = make.result(own, [1.0], script=said)
+
+    after = Renaming(login="bob", mark="erased_00000000", agents={own.agent: "agent-01"}).result(before)
+
+    assert "bob" not in after.serialised().decode().casefold()
+    assert before.script
+    assert after.script == before.script.without_words()
+    assert after.self_sha256 == after.self_hash()
+
+
 def test_whom_a_team_mate_names_is_said(board: Path) -> None:
     """The folder of somebody else is theirs to change; erase names the line instead of leaving it unseen."""
     manifest = board / "submissions/ada/net/submission.yml"

@@ -112,10 +112,12 @@ def test_what_a_site_says_does_nothing_to_a_terminal(tmp_path: Path) -> None:
     from scripts.notebook import analysis
 
     with serving(tmp_path) as server:
-        serve_board(server, {"place": 1, "login": "alice\x1b[2J", "name": "\u202ecod"})
+        nested = {"place": ["\x1b[2J"], "agent": {"\x1b[2J": 1}, "estimate": {"score": [["\u202ecod"]], "low": None}}
+        serve_board(server, {"login": "alice\x1b[2J", "name": "\u202ecod", "episodes": 1, **nested})
         (read,) = analysis._site_rows("https://models.example/", server.https())
 
-    assert (read["login"], read["name"], read["place"]) == ("alice\ufffd[2J", "\ufffdcod", 1)
+    assert (read["login"], read["name"], read["episodes"], read["low"]) == ("alice\ufffd[2J", "\ufffdcod", 1, None)
+    assert {type(cell) for cell in read.values()} <= {str, int, float, type(None)}
 
 
 def serve_board(server: WeightsServer, row: dict[str, object]) -> None:

@@ -102,7 +102,7 @@ GOOD = {"terms": True, "meta": {"Affiliation": "Lab", "Student": False, "Track":
 
 
 @pytest.mark.parametrize(
-    ("login", "fields", "place", "words"),
+    ("login", "fields", "key_path", "words"),
     [
         ("eve", {}, (), "eve may not take part: ran a miner"),
         ("ann", {"authors": ("@EVE",)}, ("authors", 0), "Eve may not take part"),
@@ -116,12 +116,12 @@ GOOD = {"terms": True, "meta": {"Affiliation": "Lab", "Student": False, "Track":
         ("ann", {"meta": {"Affiliation": "x", "Track": "other"}}, ("meta", "Track"), "one of open, closed"),
     ],
 )
-def test_people_that_are_not_taken(login: str, fields: dict[str, object], place: tuple[object, ...], words: str) -> None:
+def test_people_that_are_not_taken(login: str, fields: dict[str, object], key_path: tuple[object, ...], words: str) -> None:
     submission = Submission(**{"name": "x", "algorithm": "x", **GOOD, **fields})
 
     faults = list(participant_faults(PEOPLE, login, submission))
 
-    assert [fault.place for fault in faults] == [place]
+    assert [fault.key_path for fault in faults] == [key_path]
     assert words in reason_in_words(faults[0])
 
 

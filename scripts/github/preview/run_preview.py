@@ -35,6 +35,7 @@ from leaderboard.core.store import write_atomically
 from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.admission import AdmissionContext
 from leaderboard.ratings.validations import validation_fault
+from leaderboard.visibility import hidden_tasks, is_anonymous
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
@@ -78,11 +79,12 @@ class ChangedAgent:
             results=results, duels=tuple(_without_log_and_times(duel) for duel in self.duels),
         )  # fmt: skip
 
-    def drop(self) -> str | None:
+    def drop(self, *, tells_opponents: bool) -> str | None:
         """Remove what was played last; returns a line about it, or None if there is nothing."""
         if self.duels:
             duel = self.duels.pop()
-            return f"{duel_line(duel)}; there is no room for its matches in a preview"
+            played = duel_line(duel) if tells_opponents else f"{evaluation_name(self.login, self.agent, duel.task)}: a duel"
+            return f"{played}; there is no room for its matches in a preview"
         if self.results:
             dropped = self.results.pop()
             name = evaluation_name(dropped.login, dropped.agent, dropped.task)
@@ -136,9 +138,11 @@ class PreviewSession:
 
     def _fitting(self) -> Preview:
         """The preview without results that do not fit its size limit."""
+        challenge = self.checkout.challenge
+        tells_opponents = not (is_anonymous(challenge, self.now) or hidden_tasks(challenge, self.now))
         while len(serialised_preview(preview := self.preview())) > PREVIEW_BYTES:
             fullest = max(self.folders, key=lambda folder: (len(folder.duels), len(folder.results)))
-            line = fullest.drop()
+            line = fullest.drop(tells_opponents=tells_opponents)
             assert line is not None
             self.skip(line)
         return preview

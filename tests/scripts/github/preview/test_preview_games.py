@@ -157,6 +157,19 @@ def test_what_there_is_no_room_for_is_told_with_its_outcome(
     assert met(preview.agents[0]) == ["alice/a", "local/first"]
 
 
+def test_what_there_is_no_room_for_names_nobody_where_names_are_not_shown(
+    preview_board: GamePreviewBoard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preview_board.change(entered("alice", MINE))
+    whole = len(run_preview.serialised_preview(preview_board.run()))
+    monkeypatch.setattr(run_preview, "PREVIEW_BYTES", whole - 600)
+    monkeypatch.setattr(run_preview, "is_anonymous", lambda challenge, now: True)
+    preview = preview_board.run()
+
+    assert "alice/a on tictactoe: a duel; there is no room for its matches in a preview" in preview.skipped
+    assert not [line for line in preview.skipped if " v " in line or "last" in line]
+
+
 # The report
 
 

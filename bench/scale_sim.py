@@ -68,7 +68,7 @@ def simulate(seconds: dict[str, list[float]], agents: int, chance: random.Random
         planning = planning or time.perf_counter() - begun
         rounds += 1
         shards = shards or len(packing.shards)
-        balance = max(balance, packing.balance)
+        balance = max(balance, max(packing.loads) / statistics.fmean(packing.loads))
         longest = max(longest, max(packing.loads) / 60)
         replay = max(replay, REPLAY_SHARE * sum(packing.loads) / PUBLISHERS / 60)
         for machines in MACHINES:

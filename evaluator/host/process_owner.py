@@ -4,8 +4,8 @@ import functools
 import hashlib
 import os
 import re
-import shutil
 import stat
+import subprocess
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -114,7 +114,12 @@ def remove_abandoned(place: Path) -> None:
     """Remove abandoned scratch folders of this user; a link with such a name is not followed."""
     mine = {path.name: path for path in place.glob("pullrank-*") if _is_own_folder(path)}
     for name in abandoned_names(mine):
-        shutil.rmtree(mine[name], ignore_errors=True)
+        remove_folder(mine[name])
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove what an agent may have written, as far as it can be removed: `shutil.rmtree` fails on thousands of levels."""
+    subprocess.run(["rm", "-rf", "--", folder], stderr=subprocess.DEVNULL, check=False)
 
 
 def _is_own_folder(path: Path) -> bool:

@@ -56,6 +56,8 @@ Login = Annotated[str, _matching(LOGIN, "a GitHub login: letters, digits, inner 
 FolderName = Annotated[str, _matching(AGENT, AGENT_RULE)]
 TaskId = Annotated[str, _matching(TASK, "1 to 80 letters, digits or '_.:/-', beginning with a letter or digit")]
 Line = Annotated[str, StringConstraints(max_length=60), AfterValidator(_one_line)]
+# The name of a folder of pages, too, which `..` would be as well.
+SeasonName = Annotated[Line, _matching(re.compile(r"\w.*"), "a name that begins with a letter or digit")]
 LongLine = Annotated[str, StringConstraints(max_length=300), AfterValidator(_one_line)]
 Text = Annotated[str, StringConstraints(max_length=2000), AfterValidator(_visible)]
 Url = Annotated[

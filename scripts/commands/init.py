@@ -14,6 +14,7 @@ import evaluator
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import LOGIN
+from leaderboard.core.store import write_atomically
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.repository.checkout import open_checkout
@@ -141,7 +142,7 @@ def _set_owner(root: Path, owner: str) -> list[str]:
     path = root / ".github" / "CODEOWNERS"
     if not path.exists() or OWNERS_PLACEHOLDER not in (text := path.read_text(encoding="utf-8")):
         return []
-    path.write_text(text.replace(OWNERS_PLACEHOLDER, f"@{owner}"), encoding="utf-8")
+    write_atomically(path, text.replace(OWNERS_PLACEHOLDER, f"@{owner}").encode())
     return [".github/CODEOWNERS"]
 
 
@@ -155,6 +156,6 @@ def _remove_submissions(root: Path) -> list[str]:
     moderation = root / "moderation.yml"
     if moderation.exists():
         comments = [line for line in moderation.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
-        moderation.write_text("\n".join([*comments, "exclusions: []"]) + "\n", encoding="utf-8")
+        write_atomically(moderation, ("\n".join([*comments, "exclusions: []"]) + "\n").encode())
         removed.append("moderation.yml")
     return removed

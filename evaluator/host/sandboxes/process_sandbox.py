@@ -21,7 +21,7 @@ from typing import Self
 from evaluator import signals
 from evaluator.host.digests.image_files import sandbox_sources
 from evaluator.host.errors import AgentFault, MachineFault
-from evaluator.host.process_owner import abandoned_names, scratch_prefix
+from evaluator.host.process_owner import abandoned_names, remove_folder, scratch_prefix
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, accept, listen
 from evaluator.host.sandboxes.sandbox import SandboxSpec, exit_fault
 from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
@@ -273,7 +273,7 @@ class ProcessSandbox:
         for connection in (self._listener, self._stream):
             if connection is not None:
                 connection.close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        remove_folder(self._scratch)
 
 
 def reap_processes() -> None:
@@ -334,7 +334,7 @@ def processor_seconds(session: int) -> float | None:
     ticks, is_alive = 0, False
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
-            fields = path.read_text().rpartition(")")[2].split()
+            fields = path.read_text(errors="replace").rpartition(")")[2].split()
             if int(fields[3]) == session:
                 ticks, is_alive = ticks + sum(map(int, fields[11:15])), True
     return ticks / os.sysconf("SC_CLK_TCK") if is_alive else None

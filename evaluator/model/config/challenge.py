@@ -9,7 +9,7 @@ from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.people import People
 from evaluator.model.config.phase import Phase, Quota, phase_fault
 from evaluator.model.config.task import Task
-from evaluator.model.identifiers import Digest, Line, LongLine, Text, Url
+from evaluator.model.identifiers import Digest, Line, LongLine, SeasonName, Text, Url
 from evaluator.model.sealed_fields import sealed_beacon
 
 
@@ -48,7 +48,7 @@ class Challenge(Frozen):
     title: Line
     description: Text = ""
     """What it is, in a sentence or two."""
-    season: Line
+    season: SeasonName
     """Scores of another season are another board's."""
     final: Line | None = None
     """The season whose submissions have ended; no effect in another season. `pullrank season final` writes it."""

@@ -5,7 +5,7 @@ out: they are recorded as not asked, and a later round asks again.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from evaluator.model.records.duel_record import Duel
@@ -40,17 +40,15 @@ class CommitFacts:
 
     is_signed: bool
     """Whether GitHub made the commit: it has a good signature by GitHub's own key."""
-    login_id: int | None
-    """Account id of the author of the pull requests that it merged; None unless there is exactly one."""
-    login: str | None = None
-    """The login of that account."""
+    authors: Mapping[str, int] = field(default_factory=dict)
+    """Login in lower case to account id, of whose pull requests it merged: anybody may open one with it."""
 
     def login_id_of(self, login: str) -> int | None:
-        """The account id if the pull request is that login's own.
+        """The account id if one of the pull requests is that login's own.
 
         Who changes agents of others would be taken for their owner otherwise, and all of them for one person.
         """
-        return self.login_id if self.login is not None and self.login.casefold() == login.casefold() else None
+        return self.authors.get(login.casefold())
 
 
 GraphQLQuery = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -88,11 +86,10 @@ def known_facts(records: Iterable[Result | Duel]) -> dict[str, CommitFacts]:
         is_known = record.tier is Tier.OFFICIAL and record.beacon_verified is not None
         if is_known and is_alone and side.login != LOCAL and COMMIT_SHA.fullmatch(record.beacon):
             known = facts.get(record.beacon)
-            if known is None or known.login_id is None:
-                login = side.login if side.login_id is not None else None
-                facts[record.beacon] = CommitFacts(
-                    is_signed=bool(record.beacon_verified), login_id=side.login_id, login=login
-                )
+            authors = {side.login.casefold(): side.login_id} if side.login_id is not None else {}
+            facts[record.beacon] = CommitFacts(
+                is_signed=bool(record.beacon_verified), authors={**authors, **(known.authors if known else {})}
+            )
     return facts
 
 
@@ -121,16 +118,16 @@ def _parse_commit(repository: dict[str, Any], name: str, sha: str) -> CommitFact
     commit = repository[name] or {}  # Unknown to GitHub, so not signed by it.
     pulls = (commit.get("associatedPullRequests") or {}).get("nodes") or []
     authors = {
-        ((pull["author"] or {}).get("databaseId"), (pull["author"] or {}).get("login"))
+        author["login"].casefold(): author["databaseId"]
         for pull in pulls
         if pull and pull["merged"] and (pull["mergeCommit"] or {}).get("oid") == sha
         if pull["repository"]["id"] == repository["id"]
+        if (author := pull["author"]) and author.get("databaseId") is not None
     }
-    login_id, login = authors.pop() if len(authors) == 1 else (None, None)
     signature = commit.get("signature") or {}
     # Whoever signs with a key of their own can try out hashes.
     is_signed = bool(signature.get("isValid") and signature.get("wasSignedByGitHub"))
-    return CommitFacts(is_signed=is_signed, login_id=login_id, login=login)
+    return CommitFacts(is_signed=is_signed, authors=authors)
 
 
 def _stop_reason(answer: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from evaluator.host.loading.yaml_loader import parse_challenge, parse_submission
+from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_submission
 from evaluator.host.seeds.derived_seeds import agent_seeds, environment_seed, episode_seeds
 from evaluator.model import canonical_json, identifiers
 from evaluator.model.config.challenge import Challenge
@@ -66,6 +66,12 @@ def test_strict_json_refuses_what_is_not_json(text: bytes) -> None:
 def digest(manifest: bytes, **files: bytes) -> str:
     blobs = [SubmissionFile(path=path, executable=False, content=content) for path, content in files.items()]
     return submission_digest(parse_submission(manifest), blobs)
+
+
+@pytest.mark.parametrize("name", ["..", ".", ".hidden", "-rf", "/"])
+def test_a_season_is_named_like_a_folder_of_its_own(name: str) -> None:
+    with pytest.raises(LoadError, match=r"challenge.yml:\d+.*begins with a letter or digit"):
+        parse_challenge(f"title: T\nseason: '{name}'\ntasks: [{{id: CartPole-v1}}]\n".encode())
 
 
 def test_rewording_and_entering_another_task_is_the_same_agent() -> None:

@@ -53,6 +53,8 @@ def test_title_repository_and_owner_are_ones_own(copy: Path) -> None:
 def test_the_origins_entries_go_and_the_examples_stay(copy: Path) -> None:
     moderation = copy / "moderation.yml"
     moderation.write_text("# Why\nexclusions:\n  - {login: a, since: '2026-01-01', who: b, why: c, link: https://x.org/1}\n")
+    moderation.rename(copy.parent / "outside.yml")
+    moderation.symlink_to(copy.parent / "outside.yml")
     become()
 
     assert not (copy / "submissions").exists()
@@ -60,6 +62,7 @@ def test_the_origins_entries_go_and_the_examples_stay(copy: Path) -> None:
     assert (copy / "example_agents" / "random" / "file").exists()
     assert parse_moderation(moderation.read_bytes()).exclusions == ()
     assert moderation.read_text().startswith("# Why")
+    assert "since" in (copy.parent / "outside.yml").read_text()
 
 
 def test_chosen_tasks_stay_as_they_were_written(copy: Path) -> None:

@@ -34,7 +34,7 @@ def open_run(clone: Clone, signed: Callable[[str], bool] = lambda sha: True) -> 
 
 def answers(signed: Callable[[str], bool] = lambda sha: True) -> AskGitHub:
     """GitHub says of every commit whether it is signed, and that Alice, number 11, opened its pull request."""
-    return lambda shas: {sha: CommitFacts(is_signed=signed(sha), login_id=11, login="Alice") for sha in shas}
+    return lambda shas: {sha: CommitFacts(is_signed=signed(sha), authors={"alice": 11}) for sha in shas}
 
 
 ALONE = record_results.PushRetries(tries=1, pause=no_pause)

@@ -140,6 +140,18 @@ def test_an_honest_agent_is_measured_and_nothing_is_left(tmp_path: Path, monkeyp
     assert [place for group in created for place in group.folders.values() if place.exists()] == []
 
 
+def test_a_deep_folder_and_a_process_named_in_bytes_are_no_fault_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = "import ctypes, os\nctypes.CDLL(None).prctl(15, b'\\xff)')\nos.chdir(os.environ['TMPDIR'])\n"
+    deep += "for _ in range(3000):\n    os.mkdir('a')\n    os.chdir('a')\n"
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(ControlGroup, "create", lambda *arguments: None)
+
+    assert evaluated(deep + ANGLE_RULE, TASK).result.verdict is Verdict.OK
+    assert list(tmp_path.glob("pullrank-sandbox-*")) == []
+
+
 @pytest.mark.parametrize("place", ["ControlGroup.create", "listen"])
 def test_an_interruption_while_it_is_made_leaves_nothing(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -92,7 +92,7 @@ def test_a_newcomer_costs_its_own_duels_only(board: Clone, tmp_path: Path, monke
     before = names(board)
     board.commit(entered("zoe", FIRST + b"# hers\n"))
     board.push()
-    facts = CommitFacts(is_signed=True, login_id=12, login="zoe")
+    facts = CommitFacts(is_signed=True, authors={"zoe": 12})
     monkeypatch.setattr(rounds, "answers", lambda signed: lambda shas: dict.fromkeys(shas, facts))
     counts = [len(whole_round(board, tmp_path / f"after-{number}").recorded) for number in range(3)]
 

@@ -136,6 +136,8 @@ def _encode_webp(picture: Image.Image, quality: int) -> bytes:
 BOUNDS = Bounds(frames=60, steps=20_000, seconds=20)
 # Seconds until a result's episodes are given up: an environment may hang or end its process inside a library.
 RESULT_TIMEOUT_SECONDS = 120
+# In which rendering a task begins. The workflow's step ends after 25 minutes, and what it has not pushed by then is lost.
+RENDER_SECONDS = 1000.0
 # Larger traces are not read.
 TRACE_BYTES = 64 << 20
 # Digits of the key in file names.
@@ -290,18 +292,24 @@ def not_rendered(every: Iterable[ReplayedResult], cache_folder: Path) -> list[Re
 def render_new(
     every: Sequence[ReplayedResult], cache_folder: Path, *, quiet: bool = False, patience: float = RESULT_TIMEOUT_SECONDS
 ) -> int:
-    """Render what is missing and has its trace in this checkout; returns how many. A failure costs only pictures."""
+    """Render what is missing and has its trace in this checkout; returns how many. A failure costs only pictures.
+
+    What there is no time for is left to the next build.
+    """
     todo = [one for one in not_rendered(every, cache_folder) if one.trace.exists()]
     tasks = {one.task.id: [other for other in todo if other.task.id == one.task.id] for one in todo}
+    number, until = 0, time.monotonic() + RENDER_SECONDS
     with progress_bar("Rendering episodes", len(todo), quiet=quiet) as done:
-        number = 0
         for task_id, part in tasks.items():
+            if number and time.monotonic() > until:
+                say(f"There was no time to render {len(todo) - number} more results; the next build does it.")
+                break
             reasons = _render_in_pool(part, cache_folder, patience)
             number += len(part)
             done(number)
             if reason := next(filter(None, reasons), ""):
                 say(f"{task_id}: {reason}; it is shown without moving pictures")
-    return len(todo)
+    return number
 
 
 def _render_in_pool(part: Sequence[ReplayedResult], folder: Path, patience: float) -> list[str]:

@@ -17,6 +17,7 @@ from evaluator.model.records.result import Result
 from leaderboard.site_context import Episodes
 from scripts.repository.checkout import open_checkout
 from scripts.standings.recorded_standings import recorded_standings
+from scripts.static_site import render_episodes
 from scripts.static_site.render_episodes import (
     TARGET_SHEET_BYTES,
     ReplayedResult,
@@ -173,6 +174,18 @@ def test_an_environment_that_dies_or_hangs_takes_nothing_else_along(
     assert render_new([replace(one, task=bad, key="1" * 64), one], tmp_path, quiet=True, patience=10) == 2
     assert [path.name for path in tmp_path.glob("*.json")] == [f"{one.key[:20]}.json"]
     assert "Bad: no answer came within 10 s; it is shown without" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_rendering_ends_in_time_to_keep_what_was_rendered(
+    tmp_path: Path, played: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (one,) = wanted_of(played)
+    late = replace(one, task=one.task.model_copy(update={"id": "Late"}), key="1" * 64)
+    monkeypatch.setattr(render_episodes, "RENDER_SECONDS", 0.0)
+
+    assert render_new([one, late], tmp_path, quiet=True) == 1
+    assert [path.name for path in tmp_path.glob("*.json")] == [f"{one.key[:20]}.json"]
+    assert "no time to render 1 more results" in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_where_names_are_hidden_nothing_is_rendered(played: Path) -> None:

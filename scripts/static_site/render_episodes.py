@@ -184,6 +184,8 @@ class ReplayedResult:
     """Of both files below their roots, without endings."""
     chosen: tuple[tuple[str, int], ...]
     """`best`, `median` or `worst`, and the index of that episode."""
+    totals: tuple[float, ...] = ()
+    """The return of each."""
     secret: SeasonSecret | None = None
     """Of its season, if that was sealed and has been revealed."""
 
@@ -193,11 +195,12 @@ def replayed_results(checkout: Checkout, standings: Standings) -> list[ReplayedR
     by_key: dict[str, ReplayedResult] = {}
     for table, row in shown_replays(standings):
         result = row.result
-        path = checkout.store.path_of(result)
+        path, chosen = checkout.store.path_of(result), chosen_episodes(result, table.task)
         if not row.entry.anonymous and path.exists():
             by_key[result.key] = ReplayedResult(
                 task=table.task, key=result.key, result=path, trace=checkout.store.trace_of(path), path=result.path(),
-                chosen=chosen_episodes(result, table.task), secret=checkout.seasons.secret_of(result.season, result.beacon),
+                chosen=chosen, totals=tuple(result.returns[index] for _, index in chosen),
+                secret=checkout.seasons.secret_of(result.season, result.beacon),
             )  # fmt: skip
     return list(by_key.values())
 
@@ -240,7 +243,7 @@ def middle_frame(episode: EpisodeReplay, built: Path) -> Image.Image | None:
 
 def rendered_episodes(every: Iterable[ReplayedResult], cache_folder: Path) -> Episodes:
     """Those that are rendered, for pages."""
-    rendered = ((one.key, stored_rendering(cache_folder, one.key)) for one in every)
+    rendered = ((one.key, stored_rendering(cache_folder, one)) for one in every)
     return {key: tuple(_episode(key, kept) for kept in result.episodes) for key, result in rendered if result}
 
 
@@ -257,21 +260,27 @@ def _list_file(key: str) -> str:
     return f"{key[:KEY_DIGITS]}.json"
 
 
-def stored_rendering(folder: Path, key: str) -> RenderedResult | None:
-    """What is stored for a result; None where nothing is, or where a file is damaged."""
+def stored_rendering(folder: Path, one: ReplayedResult) -> RenderedResult | None:
+    """What is stored for a result; None where nothing is, or where a file is damaged.
+
+    After a quarantine another result has the same key: its episodes are other ones.
+    """
     try:
-        rendered = RenderedResult.model_validate(canonical_json.parse_strict((folder / _list_file(key)).read_bytes()))
-        pictures = [(kept, (folder / _picture_file(key, kept.which)).read_bytes()) for kept in rendered.episodes]
+        rendered = RenderedResult.model_validate(canonical_json.parse_strict((folder / _list_file(one.key)).read_bytes()))
+        pictures = [(kept, (folder / _picture_file(one.key, kept.which)).read_bytes()) for kept in rendered.episodes]
     except (OSError, ValueError):
         return None
-    intact = rendered.key == key and all(hashlib.sha256(content).hexdigest() == kept.sha256 for kept, content in pictures)
+    shown = [(kept.which, kept.number, kept.total) for kept in rendered.episodes]
+    asked = [(*chosen, total) for chosen, total in zip(one.chosen, one.totals, strict=True)]
+    is_its = rendered.key == one.key and (not shown or shown == asked)
+    intact = is_its and all(hashlib.sha256(content).hexdigest() == kept.sha256 for kept, content in pictures)
     return rendered if intact and all((content[:4], content[8:12]) == _WEBP for _, content in pictures) else None
 
 
 def stored_files(every: Iterable[ReplayedResult], cache_folder: Path) -> Iterator[Path]:
     """The stored files of these episodes, and no others."""
     for one in every:
-        if rendered := stored_rendering(cache_folder, one.key):
+        if rendered := stored_rendering(cache_folder, one):
             yield cache_folder / _list_file(one.key)
             yield from (cache_folder / _picture_file(one.key, kept.which) for kept in rendered.episodes)
 
@@ -286,7 +295,7 @@ def store_file(folder: Path, name: str, content: bytes) -> bool:
 
 def not_rendered(every: Iterable[ReplayedResult], cache_folder: Path) -> list[ReplayedResult]:
     """Those that are not rendered yet."""
-    return [one for one in every if stored_rendering(cache_folder, one.key) is None]
+    return [one for one in every if stored_rendering(cache_folder, one) is None]
 
 
 def render_new(

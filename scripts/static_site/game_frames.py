@@ -2,6 +2,7 @@
 
 import base64
 import io
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +15,7 @@ from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame, op
 from evaluator.model import canonical_json
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
-from leaderboard.core.game_standings import shown_duels
+from leaderboard.core.game_standings import GameStandings, shown_duels
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
 from leaderboard.games.game_drawings import drawing_of
@@ -27,24 +28,32 @@ WATCHED, BROKEN = 2, 2
 # Moves of a match, and the longer side of its pictures in pixels; longer matches have no pictures.
 FRAME_SIZES = ((60, 400), (200, 240))
 TEXT_PLIES = 400
+# For all games together: the job that builds the site ends after 50 minutes, and four matches of Go take 40 seconds.
+FRAMES_SECONDS = 300.0
 # Version of the cached files.
 CACHE_VERSION = "1"
 T = TypeVar("T")
 
 
 def rendered_frames(standings: Standings, cache: Path) -> AllFrames:
-    """The frames of every duel with a page, a few matches each; rendered once, then kept in `cache` by the duel's key."""
+    """The frames of duels with a page, a few matches each; rendered once, then kept in `cache` by the duel's key.
+
+    Players decide how long their matches are: what there is no time for is shown without frames.
+    """
     all_frames: dict[tuple[str, int], ReplayFrames] = {}
-    for board in standings.games:
-        if drawing_of(board.task) is not None:
-            continue
-        shown = list(shown_duels(board))
+    boards = [board for board in standings.games if drawing_of(board.task) is None]
+    for board in boards:
+        shown = _leaders_first(board)
         renderer: _FrameRenderer | None = None
+        late, until = 0, time.monotonic() + FRAMES_SECONDS / len(boards)
         with progress_bar(f"Rendering {board.task.id}", len(shown)) as done:
             for number, duel in enumerate(shown, 1):
                 path = cache / f"{duel.key}-{CACHE_VERSION}.json"
                 try:
                     if (kept := _read(path)) is None:
+                        if time.monotonic() > until:
+                            late += 1
+                            continue
                         renderer = renderer or _FrameRenderer(board.task)
                         write_atomically(path, canonical_json.canonical(renderer.render(duel)))
                         kept = _read(path) or {}
@@ -55,7 +64,15 @@ def rendered_frames(standings: Standings, cache: Path) -> AllFrames:
                     continue
                 all_frames |= {(duel.key, index): match for index, match in kept.items()}
                 done(number)
+        if late:
+            say(f"There was no time to render {late} duels of {board.task.id}; they are shown without frames.")
     return all_frames
+
+
+def _leaders_first(board: GameStandings) -> list[Duel]:
+    """The duels with a page, in the order of the worse of both players."""
+    places: dict[tuple[str, str], int] = {row.entry.name: place for place, row in enumerate(board.rows)}
+    return sorted(shown_duels(board), key=lambda duel: max(places.get(each.name, len(places)) for each in duel.players))
 
 
 def _read(path: Path) -> dict[int, ReplayFrames] | None:

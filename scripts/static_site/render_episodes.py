@@ -136,6 +136,8 @@ def _encode_webp(picture: Image.Image, quality: int) -> bytes:
 BOUNDS = Bounds(frames=60, steps=20_000, seconds=20)
 # Seconds until a result's episodes are given up: an environment may hang or end its process inside a library.
 RESULT_TIMEOUT_SECONDS = 120
+# In which rendering a task begins. The workflow's step ends after 25 minutes, and what it has not pushed by then is lost.
+RENDER_SECONDS = 1000.0
 # Larger traces are not read.
 TRACE_BYTES = 64 << 20
 # Digits of the key in file names.
@@ -182,6 +184,8 @@ class ReplayedResult:
     """Of both files below their roots, without endings."""
     chosen: tuple[tuple[str, int], ...]
     """`best`, `median` or `worst`, and the index of that episode."""
+    totals: tuple[float, ...] = ()
+    """The return of each."""
     secret: SeasonSecret | None = None
     """Of its season, if that was sealed and has been revealed."""
 
@@ -191,11 +195,12 @@ def replayed_results(checkout: Checkout, standings: Standings) -> list[ReplayedR
     by_key: dict[str, ReplayedResult] = {}
     for table, row in shown_replays(standings):
         result = row.result
-        path = checkout.store.path_of(result)
+        path, chosen = checkout.store.path_of(result), chosen_episodes(result, table.task)
         if not row.entry.anonymous and path.exists():
             by_key[result.key] = ReplayedResult(
                 task=table.task, key=result.key, result=path, trace=checkout.store.trace_of(path), path=result.path(),
-                chosen=chosen_episodes(result, table.task), secret=checkout.seasons.secret_of(result.season, result.beacon),
+                chosen=chosen, totals=tuple(result.returns[index] for _, index in chosen),
+                secret=checkout.seasons.secret_of(result.season, result.beacon),
             )  # fmt: skip
     return list(by_key.values())
 
@@ -238,7 +243,7 @@ def middle_frame(episode: EpisodeReplay, built: Path) -> Image.Image | None:
 
 def rendered_episodes(every: Iterable[ReplayedResult], cache_folder: Path) -> Episodes:
     """Those that are rendered, for pages."""
-    rendered = ((one.key, stored_rendering(cache_folder, one.key)) for one in every)
+    rendered = ((one.key, stored_rendering(cache_folder, one)) for one in every)
     return {key: tuple(_episode(key, kept) for kept in result.episodes) for key, result in rendered if result}
 
 
@@ -255,21 +260,27 @@ def _list_file(key: str) -> str:
     return f"{key[:KEY_DIGITS]}.json"
 
 
-def stored_rendering(folder: Path, key: str) -> RenderedResult | None:
-    """What is stored for a result; None where nothing is, or where a file is damaged."""
+def stored_rendering(folder: Path, one: ReplayedResult) -> RenderedResult | None:
+    """What is stored for a result; None where nothing is, or where a file is damaged.
+
+    After a quarantine another result has the same key: its episodes are other ones.
+    """
     try:
-        rendered = RenderedResult.model_validate(canonical_json.parse_strict((folder / _list_file(key)).read_bytes()))
-        pictures = [(kept, (folder / _picture_file(key, kept.which)).read_bytes()) for kept in rendered.episodes]
+        rendered = RenderedResult.model_validate(canonical_json.parse_strict((folder / _list_file(one.key)).read_bytes()))
+        pictures = [(kept, (folder / _picture_file(one.key, kept.which)).read_bytes()) for kept in rendered.episodes]
     except (OSError, ValueError):
         return None
-    intact = rendered.key == key and all(hashlib.sha256(content).hexdigest() == kept.sha256 for kept, content in pictures)
+    shown = [(kept.which, kept.number, kept.total) for kept in rendered.episodes]
+    asked = [(*chosen, total) for chosen, total in zip(one.chosen, one.totals, strict=True)]
+    is_its = rendered.key == one.key and (not shown or shown == asked)
+    intact = is_its and all(hashlib.sha256(content).hexdigest() == kept.sha256 for kept, content in pictures)
     return rendered if intact and all((content[:4], content[8:12]) == _WEBP for _, content in pictures) else None
 
 
 def stored_files(every: Iterable[ReplayedResult], cache_folder: Path) -> Iterator[Path]:
     """The stored files of these episodes, and no others."""
     for one in every:
-        if rendered := stored_rendering(cache_folder, one.key):
+        if rendered := stored_rendering(cache_folder, one):
             yield cache_folder / _list_file(one.key)
             yield from (cache_folder / _picture_file(one.key, kept.which) for kept in rendered.episodes)
 
@@ -284,24 +295,30 @@ def store_file(folder: Path, name: str, content: bytes) -> bool:
 
 def not_rendered(every: Iterable[ReplayedResult], cache_folder: Path) -> list[ReplayedResult]:
     """Those that are not rendered yet."""
-    return [one for one in every if stored_rendering(cache_folder, one.key) is None]
+    return [one for one in every if stored_rendering(cache_folder, one) is None]
 
 
 def render_new(
     every: Sequence[ReplayedResult], cache_folder: Path, *, quiet: bool = False, patience: float = RESULT_TIMEOUT_SECONDS
 ) -> int:
-    """Render what is missing and has its trace in this checkout; returns how many. A failure costs only pictures."""
+    """Render what is missing and has its trace in this checkout; returns how many. A failure costs only pictures.
+
+    What there is no time for is left to the next build.
+    """
     todo = [one for one in not_rendered(every, cache_folder) if one.trace.exists()]
     tasks = {one.task.id: [other for other in todo if other.task.id == one.task.id] for one in todo}
+    number, until = 0, time.monotonic() + RENDER_SECONDS
     with progress_bar("Rendering episodes", len(todo), quiet=quiet) as done:
-        number = 0
         for task_id, part in tasks.items():
+            if number and time.monotonic() > until:
+                say(f"There was no time to render {len(todo) - number} more results; the next build does it.")
+                break
             reasons = _render_in_pool(part, cache_folder, patience)
             number += len(part)
             done(number)
             if reason := next(filter(None, reasons), ""):
                 say(f"{task_id}: {reason}; it is shown without moving pictures")
-    return len(todo)
+    return number
 
 
 def _render_in_pool(part: Sequence[ReplayedResult], folder: Path, patience: float) -> list[str]:

@@ -4,6 +4,7 @@ import base64
 import io
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,29 @@ def test_a_duel_that_cannot_be_rendered_costs_no_other_its_frames(
 
     assert {key for key, _ in rendered_frames(table, tmp_path)} == {other.key}
     assert "no such piece; its matches are shown without frames" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.attack(
+    "matches_that_take_an_hour_to_draw", family="games", outcome="frames end after minutes; the leaders' come first",
+    tries="Plays 197 moves of Go in each match and then breaks a rule, so that drawing its duels ends the job of the site.",
+)  # fmt: skip
+def test_duels_that_take_an_hour_to_draw_do_not_keep_the_site_from_being_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, of_leaders = board(WRITTEN, (RANDOM_PLAYER, FIRST_LEGAL))
+    loser = {"players": tuple(p.model_copy(update={"login": "mallory"}) for p in of_leaders.players)}
+    hostile = [of_leaders.model_copy(update={**loser, "key": f"{number:064x}"}) for number in range(60)]
+    monkeypatch.setattr(game_frames, "shown_duels", lambda _: [*hostile, of_leaders])
+    clock = iter(range(0, 1_000_000, 60))
+    monkeypatch.setattr(game_frames, "time", SimpleNamespace(monotonic=lambda: next(clock)), raising=False)
+
+    first = {key for key, _ in rendered_frames(table, tmp_path)}
+    second = {key for key, _ in rendered_frames(table, tmp_path)}
+
+    assert of_leaders.key in first
+    assert len(first) * 60 <= game_frames.FRAMES_SECONDS
+    assert first < second, "what was rendered before is shown and takes no time"
+    assert f"no time to render {61 - len(first)} duels of written" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_game_of_our_own_drawing_needs_no_frames(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from evaluator.model.records.result import Result
 from leaderboard.site_context import Episodes
 from scripts.repository.checkout import open_checkout
 from scripts.standings.recorded_standings import recorded_standings
+from scripts.static_site import render_episodes
 from scripts.static_site.render_episodes import (
     TARGET_SHEET_BYTES,
     ReplayedResult,
@@ -24,6 +25,7 @@ from scripts.static_site.render_episodes import (
     not_rendered,
     picture_files,
     render_new,
+    rendered_episodes,
     rendered_replays,
     replayed_results,
     shrink_frame,
@@ -120,14 +122,24 @@ def test_what_is_damaged_is_rendered_again(played: Path) -> None:
         assert render_new([one], episodes_folder(played), quiet=True) == 1
         assert (path.read_bytes(), not_rendered([one], episodes_folder(played))) == (before, [])
     every[0].write_text(json.dumps({**json.loads(every[0].read_text()), "form": 2}))
-    assert stored_rendering(episodes_folder(played), one.key) is None
+    assert stored_rendering(episodes_folder(played), one) is None
 
 
 def test_another_results_file_is_not_believed(played: Path, tmp_path: Path) -> None:
     (one,) = wanted_of(played)
     render_new([one], tmp_path, quiet=True)
 
-    assert stored_rendering(tmp_path, one.key[:20] + "0" * 44) is None
+    assert stored_rendering(tmp_path, replace(one, key=one.key[:20] + "0" * 44)) is None
+
+
+def test_what_was_measured_again_after_a_quarantine_is_rendered_again(played: Path, tmp_path: Path) -> None:
+    (one,) = wanted_of(played)
+    render_new([one], tmp_path, quiet=True)
+    again = replace(one, totals=tuple(total + 1 for total in one.totals))
+
+    assert len(one.totals) == len(one.chosen)
+    assert (not_rendered([one], tmp_path), not_rendered([again], tmp_path)) == ([], [again])
+    assert (rendered_episodes([again], tmp_path), list(stored_files([again], tmp_path))) == ({}, [])
 
 
 def test_a_trace_that_is_not_here_or_not_the_one_that_was_recorded_shows_nothing(
@@ -140,7 +152,7 @@ def test_a_trace_that_is_not_here_or_not_the_one_that_was_recorded_shows_nothing
     other.write_bytes(one.trace.read_bytes() + b"\n")
 
     assert render_new([replace(one, trace=other)], tmp_path, quiet=True) == 1
-    kept = stored_rendering(tmp_path, one.key)
+    kept = stored_rendering(tmp_path, one)
     assert kept is not None
     assert (kept.reason, kept.episodes) == ("the trace is not the one that the result names", ())
     assert "FrozenLake-v1: the trace is not the one" in capsys.readouterr().err.replace("\n", " ")
@@ -151,7 +163,7 @@ def test_an_environment_that_renders_nothing_is_shown_without_pictures(tmp_path:
     silent = one.task.model_copy(update={"env": "tests.evaluator.worlds:Shifted-v0", "kwargs": {}})
 
     assert render_new([replace(one, task=silent)], tmp_path, quiet=True) == 1
-    assert (kept := stored_rendering(tmp_path, one.key)) is not None
+    assert (kept := stored_rendering(tmp_path, one)) is not None
     assert kept.reason == "its environment renders nothing"
     assert [path.name for path in tmp_path.iterdir()] == [f"{one.key[:20]}.json"]
 
@@ -173,6 +185,18 @@ def test_an_environment_that_dies_or_hangs_takes_nothing_else_along(
     assert render_new([replace(one, task=bad, key="1" * 64), one], tmp_path, quiet=True, patience=10) == 2
     assert [path.name for path in tmp_path.glob("*.json")] == [f"{one.key[:20]}.json"]
     assert "Bad: no answer came within 10 s; it is shown without" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_rendering_ends_in_time_to_keep_what_was_rendered(
+    tmp_path: Path, played: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (one,) = wanted_of(played)
+    late = replace(one, task=one.task.model_copy(update={"id": "Late"}), key="1" * 64)
+    monkeypatch.setattr(render_episodes, "RENDER_SECONDS", 0.0)
+
+    assert render_new([one, late], tmp_path, quiet=True) == 1
+    assert [path.name for path in tmp_path.glob("*.json")] == [f"{one.key[:20]}.json"]
+    assert "no time to render 1 more results" in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_where_names_are_hidden_nothing_is_rendered(played: Path) -> None:

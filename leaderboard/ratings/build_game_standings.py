@@ -9,6 +9,7 @@ import numpy as np
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import EligibleEntries, eligible_entries, is_official
 from leaderboard.core.entry import AgentName, Entry, Excluded
 from leaderboard.core.game_standings import (
@@ -98,6 +99,7 @@ def build_game_standings(
     season: str,
     baselines: Sequence[str] = (),
     final_beacon: str | None = None,
+    uncounted: Iterable[Result | Duel] = (),
 ) -> GameStandings:
     """The leaderboard of one game; the order of entries and duels does not matter.
 
@@ -110,6 +112,7 @@ def build_game_standings(
         season: duels of other seasons do not count.
         baselines: names of baselines in order; the first that plays is rated 0 unless the task names an anchor.
         final_beacon: as in `build_standings`; the rating of the duels before decides which player holds an owner's place.
+        uncounted: as in `build_standings`.
     """
     entries, duels = list(entries), list(duels)
     field = eligible_entries(entries, moderation, official=official)
@@ -118,7 +121,7 @@ def build_game_standings(
     counted_duels = [counted for counted in played if final_beacon in (None, counted.duel.beacon)]
     last, since = newest_duels(counted_duels), _since(played)
     groups, zero = owner_groups(entries, duels), anchor_candidates(task, baselines)
-    tried = counting_duels(task, season, _validations(duels), entries, official=official, any_settings=True)
+    tried = counting_duels(task, season, _validations([*duels, *uncounted]), entries, official=official, any_settings=True)
     by_validation, owner_tries = partition_by_validation(entered, last), _owner_tries(tried, groups)
     validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.passed}
     tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
@@ -133,10 +136,8 @@ def build_game_standings(
         task=task, rows=rows, failures=_failures(by_validation, owner_tries), waiting=_waiting(by_validation, rows),
         superseded=superseded, crosstable=_crosstable(now) if now else {}, anchor=anchor,
         prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
-        cycle=_cycle(now, shown),
-        moving_first=now.ratings.moving_first if now else None,
-        history=ratings_over_time(now, counted_duels, anchor, passive),
-        excluded=_excluded(task, field, played),
+        cycle=_cycle(now, shown), moving_first=now.ratings.moving_first if now else None,
+        history=ratings_over_time(now, counted_duels, anchor, passive), excluded=_excluded(task, field, played),
     )  # fmt: skip
 
 
@@ -186,8 +187,8 @@ def _since(counted_duels: Iterable[CountedDuel]) -> dict[AgentVersion, str]:
     return {m.pair[0]: m.at for m in reversed(list(counted_duels)) if m.pair[0] == m.pair[1]}
 
 
-def _validations(duels: Iterable[Duel]) -> list[Duel]:
-    return [duel for duel in duels if duel.is_validation]
+def _validations(records: Iterable[Result | Duel]) -> list[Duel]:
+    return [duel for duel in records if isinstance(duel, Duel) and duel.is_validation]
 
 
 def _owner_tries(validations: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerTries:

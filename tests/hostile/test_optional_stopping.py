@@ -162,6 +162,63 @@ def test_what_is_in_quarantine_is_charged_and_replayed_without_a_charge(tmp_path
     assert planned_and_held() == ([], ["quota: 2 of 2 this season; does not renew"])
 
 
+def tries(board: Clone) -> dict[str, int]:
+    standings = recorded_standings(Checkout(board.path), official=True)
+    return {row.entry.login: row.tries for row in standings.tasks[0].rows}
+
+
+@pytest.mark.attack(
+    "tries_that_a_quarantine_hides", family="people", outcome="all of them are tries, also those that are not replayed",
+    tries="Keeps the luckiest of many copies, and counts as one try once a quarantine hides those that are not on main.",
+)  # fmt: skip
+def test_a_quarantine_makes_nobodys_tries_forgotten(board: Clone) -> None:
+    """A replay has the same seeds, so the version that stands was chosen among the others all the same."""
+    for number in (1, 2):
+        beacon = board.commit(agent_files("alice", source=copy(number)))
+        record(board, f"2026-01-0{number}T00:00:00Z", beacon=beacon, score=float(number))
+    assert (ranked(board), tries(board)) == ({"alice": 2.0}, {"alice": 2})
+
+    board.commit({"moderation.yml": QUARANTINE % board.head.encode()})
+    git(board.path, "checkout", "-q", "--", "moderation.yml")
+    assert ranked(board) == {}
+    record(board, "2026-01-04T00:00:00Z", beacon=beacon, score=2.0)
+
+    assert (ranked(board), tries(board)) == ({"alice": 2.0}, {"alice": 2})
+
+
+def test_a_quarantine_makes_nobodys_tries_in_a_game_forgotten() -> None:
+    game, player = make.game(), make.entry("alice")
+    hidden = [make.duel(make.entry("alice", version=str(n)), on=game, beacon=f"merge{n}") for n in range(6)]
+    duels = [make.duel(player, on=game), make.duel(OPPONENT, on=game), make.duel(player, OPPONENT, "wwwl", on=game)]
+
+    board = build_standings(
+        make.challenge(game), [player, OPPONENT], [], official=True, duels=duels, uncounted=[*hidden, *duels]
+    ).games[0]
+
+    assert {row.entry.login: row.tries for row in board.rows} == {"alice": 7, "bob": 1}
+
+
+@pytest.mark.attack(
+    "tries_in_folders_that_cannot_be_read", family="people", outcome="all of them are tries",
+    tries="Tries each copy in a folder of its own, and makes the unlucky ones too large by two pull requests at once.",
+)  # fmt: skip
+def test_a_folder_that_cannot_be_read_makes_nobodys_tries_forgotten(board: Clone) -> None:
+    for number in (1, 2):
+        beacon = board.commit(agent_files("alice", f"t{number}", copy(number)))
+        git(board.path, "checkout", "-q", "--", "challenge.yml", "submissions")
+        rules = parse_challenge(board.repository.run("show", "HEAD:challenge.yml"))
+        (entry,) = (e for e in read_entries(board.repository, board.head, rules)[0] if e.agent == f"t{number}")
+        result = make.result(entry, [1.0] * 3, on=rules.tasks[0], beacon=beacon, at=f"2026-01-0{number}T00:00:00Z")
+        record_store(board.path).write(result, None)
+    assert tries(board) == {"alice": 2}
+
+    for half in ("a", "b"):  # Each of them alone leaves a folder that can be read.
+        board.commit({f"submissions/alice/t1/{half}{number}.txt": b"" for number in range(60)})
+    git(board.path, "checkout", "-q", "--", "submissions")
+
+    assert tries(board) == {"alice": 2}
+
+
 GAME_RULES = (
     b'title: Test\nseason: "1"\ntasks:\n  - {id: tictactoe, game: pettingzoo.classic.tictactoe_v3}\nquota: {total: 2}\n'
 )

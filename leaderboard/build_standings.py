@@ -52,7 +52,7 @@ def build_standings(
     entries = tuple(sorted(entries, key=name_order))
     eligible = eligible_entries(entries, moderation, official=official)
     results, duels, uncounted = list(results), list(duels), list(uncounted)
-    folders, groups = version_folders(entries), owner_groups(entries, [*results, *duels])
+    folders, groups = version_folders(entries), owner_groups(entries, [*results, *duels, *uncounted])
     counted, tried = (_by_task(challenge, records, folders) for records in (results, [*results, *uncounted]))
     recorded = {task.id: _under_its_settings(task, counted[task.id]) for task in challenge.solo_tasks}
     final = FinalPlaces(groups, eligible.ranking, recorded, final_beacon) if final_beacon else None

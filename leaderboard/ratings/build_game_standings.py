@@ -115,18 +115,18 @@ def build_game_standings(
         uncounted: as in `build_standings`.
     """
     entries, duels = list(entries), list(duels)
+    every_duel = [*duels, *(one for one in uncounted if isinstance(one, Duel))]
     field = eligible_entries(entries, moderation, official=official)
     entered = sorted((entry for entry in field.ranking if entry.submission.plays(task)), key=name_order)
     played = counting_duels(task, season, duels, entries, official=official)
     counted_duels = [counted for counted in played if final_beacon in (None, counted.duel.beacon)]
     last, since = newest_duels(counted_duels), _since(played)
-    groups, zero = owner_groups(entries, duels), anchor_candidates(task, baselines)
-    tried = counting_duels(task, season, _validations([*duels, *uncounted]), entries, official=official, any_settings=True)
+    groups, zero = owner_groups(entries, every_duel), anchor_candidates(task, baselines)
+    tried = counting_duels(task, season, _validations(every_duel), entries, official=official, any_settings=True)
     by_validation, owner_tries = partition_by_validation(entered, last), _owner_tries(tried, groups)
     validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.passed}
     tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
-    live = [counted for counted in played if counted.duel.beacon != final_beacon]
-    passive = _all_but_the_best(entered, live, groups, zero)
+    passive = _all_but_the_best(entered, [one for one in played if one.duel.beacon != final_beacon], groups, zero)
     superseded = passive if final_beacon else {}
     now = rate_players(validated, last, zero, tries, passive)
     rows = _rows(now, by_validation, since, owner_tries, tries, superseded) if now else ()
@@ -187,8 +187,8 @@ def _since(counted_duels: Iterable[CountedDuel]) -> dict[AgentVersion, str]:
     return {m.pair[0]: m.at for m in reversed(list(counted_duels)) if m.pair[0] == m.pair[1]}
 
 
-def _validations(records: Iterable[Result | Duel]) -> list[Duel]:
-    return [duel for duel in records if isinstance(duel, Duel) and duel.is_validation]
+def _validations(duels: Iterable[Duel]) -> list[Duel]:
+    return [duel for duel in duels if duel.is_validation]
 
 
 def _owner_tries(validations: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerTries:

@@ -12,7 +12,7 @@ import scipy.stats
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.yaml_loader import parse_challenge
-from evaluator.model.records.duel_record import WantedDuel
+from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.result import Result, WantedResult
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
@@ -162,6 +162,13 @@ def test_what_is_in_quarantine_is_charged_and_replayed_without_a_charge(tmp_path
     assert planned_and_held() == ([], ["quota: 2 of 2 this season; does not renew"])
 
 
+def numbered(duel: Duel) -> Duel:
+    """The duel with the numbers of its players' accounts."""
+    numbers = {"alice": 1, "bob": 2, "carol": 3}
+    sides = tuple(side.model_copy(update={"login_id": numbers[side.login]}) for side in duel.players)
+    return duel.model_copy(update={"players": sides})
+
+
 def tries(board: Clone) -> dict[str, int]:
     standings = recorded_standings(Checkout(board.path), official=True)
     return {row.entry.login: row.tries for row in standings.tasks[0].rows}
@@ -186,16 +193,23 @@ def test_a_quarantine_makes_nobodys_tries_forgotten(board: Clone) -> None:
     assert (ranked(board), tries(board)) == ({"alice": 2.0}, {"alice": 2})
 
 
-def test_a_quarantine_makes_nobodys_tries_in_a_game_forgotten() -> None:
-    game, player = make.game(), make.entry("alice")
-    hidden = [make.duel(make.entry("alice", version=str(n)), on=game, beacon=f"merge{n}") for n in range(6)]
+def test_a_quarantine_makes_no_tries_of_a_team_forgotten() -> None:
+    """Also of a mate whose number stands in hidden records alone."""
+    task, game = make.task(), make.game()
+    player, mate = make.entry("alice", authors=("@carol",)), make.entry("carol", authors=("@alice",))
+    tried = [make.entry("carol", version=str(n)) for n in range(6)]
+    hidden_results = [make.result(one, [1.0, 2.0], on=task, beacon=f"merge{n}", login_id=3) for n, one in enumerate(tried)]
+    hidden_duels = [numbered(make.duel(one, on=game, beacon=f"merge{n}")) for n, one in enumerate(tried)]
+    results = [make.result(one, [1.0, 2.0], on=task, login_id=number) for one, number in ((player, 1), (OPPONENT, 2))]
     duels = [make.duel(player, on=game), make.duel(OPPONENT, on=game), make.duel(player, OPPONENT, "wwwl", on=game)]
 
-    board = build_standings(
-        make.challenge(game), [player, OPPONENT], [], official=True, duels=duels, uncounted=[*hidden, *duels]
-    ).games[0]
+    boards = build_standings(
+        make.challenge(task, game), [player, mate, OPPONENT], results, official=True, duels=map(numbered, duels),
+        uncounted=[*hidden_results, *hidden_duels],
+    )  # fmt: skip
 
-    assert {row.entry.login: row.tries for row in board.rows} == {"alice": 7, "bob": 1}
+    for board in (*boards.tasks, *boards.games):
+        assert {row.entry.login: row.tries for row in board.rows} == {"alice": 7, "bob": 1}
 
 
 @pytest.mark.attack(
@@ -414,15 +428,9 @@ def test_a_change_of_the_settings_makes_no_tries_of_a_team_forgotten() -> None:
     """Also of a mate who is not validated under the new ones: the mate's number stands in the old records alone."""
     short, long = make.game(max_plies=7), make.game()
     player, mate = make.entry("alice", authors=("@carol",)), make.entry("carol", authors=("@alice",))
-    numbers = {"alice": 1, "bob": 2, "carol": 3}
     before = [make.duel(make.entry("carol", version=str(n)), on=short, beacon=f"merge{n}") for n in range(6)]
     now = [make.duel(player, on=long), make.duel(OPPONENT, on=long), make.duel(player, OPPONENT, "wwwl", on=long)]
-    duels = [
-        duel.model_copy(
-            update={"players": tuple(side.model_copy(update={"login_id": numbers[side.login]}) for side in duel.players)}
-        )
-        for duel in [*before, *now]
-    ]
+    duels = map(numbered, [*before, *now])
 
     board = build_standings(make.challenge(long), [player, mate, OPPONENT], [], official=True, duels=duels).games[0]
 

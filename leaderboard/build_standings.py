@@ -32,6 +32,7 @@ def build_standings(
     official: bool,
     moderation: Moderation | None = None,
     duels: Iterable[Duel] = (),
+    uncounted: Iterable[Result | Duel] = (),
     final_beacon: str | None = None,
     with_iqm: bool = True,
 ) -> Standings:
@@ -41,20 +42,19 @@ def build_standings(
         challenge: its tasks and its season.
         entries: the agents on main now, each once.
         results: everything recorded; results of other seasons, task settings or versions do not rank.
-        official: whether only official results count; otherwise any tier and sandbox does. Of the examples, entries of
-            the login `local`, only baselines take part in an official leaderboard.
+        official: whether only official results and, of the login `local`, only baselines take part; else any tier does.
         moderation: which agents are excluded: listed, never ranked.
         duels: everything recorded of the games, under the same conditions.
-        final_beacon: the commit that ended the season, if it has ended. Then only evaluations on its seeds rank, one of
-            each version, and an owner holds one place on each leaderboard: that of the version with the best score of
-            the evaluations before. So no score of final ranks is the best of several tries.
+        uncounted: what is recorded and ranks nowhere, such as what is in quarantine; it is tries all the same.
+        final_beacon: the commit that ended the season, if any: only draws on its seeds rank, by the rules of `FinalPlaces`.
         with_iqm: whether the overall rows have their interquartile means, which rank nobody and take most of the time.
     """
     entries = tuple(sorted(entries, key=name_order))
     eligible = eligible_entries(entries, moderation, official=official)
-    results, duels = list(results), list(duels)
-    tried, groups = _by_task(challenge, results, version_folders(entries)), owner_groups(entries, [*results, *duels])
-    recorded = {task.id: _under_its_settings(task, tried[task.id]) for task in challenge.solo_tasks}
+    results, duels, uncounted = list(results), list(duels), list(uncounted)
+    folders, groups = version_folders(entries), owner_groups(entries, [*results, *duels, *uncounted])
+    counted, tried = (_by_task(challenge, records, folders) for records in (results, [*results, *uncounted]))
+    recorded = {task.id: _under_its_settings(task, counted[task.id]) for task in challenge.solo_tasks}
     final = FinalPlaces(groups, eligible.ranking, recorded, final_beacon) if final_beacon else None
     partitioned = [
         partition_results(
@@ -70,7 +70,7 @@ def build_standings(
         overall = overall_rows(tasks, samples, final.overall(challenge.solo_tasks) if final else {}, interquartile_means)
     build_game = partial(
         build_game_standings, official=official, moderation=moderation, season=challenge.season,
-        baselines=challenge.baselines, final_beacon=final_beacon,
+        baselines=challenge.baselines, final_beacon=final_beacon, uncounted=uncounted,
     )  # fmt: skip
     games = tuple(build_game(task, entries, duels) for task in challenge.games)
     return Standings(challenge=challenge, official=official, overall=overall, tasks=tasks, games=games)
@@ -79,11 +79,11 @@ def build_standings(
 _Recorded = Mapping[AgentName, Sequence[Result]]
 
 
-def _by_task(challenge: Challenge, results: Iterable[Result], folders: VersionFolders) -> dict[str, _Recorded]:
+def _by_task(challenge: Challenge, records: Iterable[Result | Duel], folders: VersionFolders) -> dict[str, _Recorded]:
     """The results of this season, by task and the agent that has the version now."""
     by_task: dict[str, dict[AgentName, list[Result]]] = {task.id: defaultdict(list) for task in challenge.solo_tasks}
-    for result in results:
-        if result.season == challenge.season and result.task in by_task:
+    for result in records:
+        if isinstance(result, Result) and result.season == challenge.season and result.task in by_task:
             by_task[result.task][folders.of(result)].append(result)
     return {**by_task}
 

@@ -25,7 +25,7 @@ class OfficialLeaderboard:
     results: tuple[Result, ...]
     duels: tuple[Duel, ...] = ()
     every_record: tuple[Result | Duel, ...] = ()
-    """With those in quarantine, which quotas are charged for."""
+    """With those in quarantine, which quotas are charged for, and which are tries."""
     at: datetime | None = None
     """The moment that decides what is hidden or not named; everything is shown if left out."""
     final_beacon: str | None = None
@@ -37,7 +37,7 @@ class OfficialLeaderboard:
         entries = with_host_flags(self.entries, self.challenge, Moderation())
         return build_standings(
             self.challenge, entries, self.results, official=True, duels=self.duels,
-            final_beacon=self.final_beacon, with_iqm=False,
+            uncounted=self.every_record, final_beacon=self.final_beacon, with_iqm=False,
         )  # fmt: skip
 
     @cached_property

@@ -38,6 +38,8 @@ class StandingsInput:
     results: tuple[Result, ...]
     duels: tuple[Duel, ...]
     moderation: Moderation
+    uncounted: tuple[Result | Duel, ...] = ()
+    """As in `build_standings`."""
     final_beacon: str | None = None
     """As in `build_standings`."""
 
@@ -132,6 +134,10 @@ def _masked(standings: StandingsInput) -> StandingsInput:
         entries=tuple(_entry(entry, mask.get(entry.spelled_name), drawn) for entry in standings.entries),
         results=tuple(_result(result, masked(result), drawn) for result in standings.results),
         duels=tuple(_duel(duel, masked, drawn) for duel in standings.duels if not groups.is_within_one_owner(duel)),
+        uncounted=tuple(
+            _duel(one, masked, drawn) if isinstance(one, Duel) else _result(one, masked(one), drawn)
+            for one in standings.uncounted
+        ),
         moderation=_moderation(standings, mask, names - mask.keys()),
     )
 

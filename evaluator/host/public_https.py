@@ -129,7 +129,8 @@ class PublicHttps:
         except (OSError, http.client.HTTPException, ValueError) as error:
             if time.monotonic() >= until:
                 raise AgentFault(Verdict.TIMEOUT, f"{url} did not give it within {self.seconds:g} s") from error
-            words = f"{urlsplit(url).hostname} does not answer as it should ({type(error).__name__}: {error})"
+            # An answer may be quoted here, and be longer than a record's message.
+            words = f"{urlsplit(url).hostname} does not answer as it should ({type(error).__name__}: {str(error)[:200]})"
             raise AgentFault(Verdict.INTERNAL_ERROR, f"{words}; {ASKED_AGAIN}") from error
 
     @contextlib.contextmanager

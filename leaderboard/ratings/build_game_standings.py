@@ -9,6 +9,7 @@ import numpy as np
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import EligibleEntries, eligible_entries, is_official
 from leaderboard.core.entry import AgentName, Entry, Excluded
 from leaderboard.core.game_standings import (
@@ -98,6 +99,7 @@ def build_game_standings(
     season: str,
     baselines: Sequence[str] = (),
     final_beacon: str | None = None,
+    uncounted: Iterable[Result | Duel] = (),
 ) -> GameStandings:
     """The leaderboard of one game; the order of entries and duels does not matter.
 
@@ -110,20 +112,21 @@ def build_game_standings(
         season: duels of other seasons do not count.
         baselines: names of baselines in order; the first that plays is rated 0 unless the task names an anchor.
         final_beacon: as in `build_standings`; the rating of the duels before decides which player holds an owner's place.
+        uncounted: as in `build_standings`.
     """
     entries, duels = list(entries), list(duels)
+    every_duel = [*duels, *(one for one in uncounted if isinstance(one, Duel))]
     field = eligible_entries(entries, moderation, official=official)
     entered = sorted((entry for entry in field.ranking if entry.submission.plays(task)), key=name_order)
     played = counting_duels(task, season, duels, entries, official=official)
     counted_duels = [counted for counted in played if final_beacon in (None, counted.duel.beacon)]
     last, since = newest_duels(counted_duels), _since(played)
-    groups, zero = owner_groups(entries, duels), anchor_candidates(task, baselines)
-    tried = counting_duels(task, season, _validations(duels), entries, official=official, any_settings=True)
+    groups, zero = owner_groups(entries, every_duel), anchor_candidates(task, baselines)
+    tried = counting_duels(task, season, _validations(every_duel), entries, official=official, any_settings=True)
     by_validation, owner_tries = partition_by_validation(entered, last), _owner_tries(tried, groups)
     validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.passed}
     tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
-    live = [counted for counted in played if counted.duel.beacon != final_beacon]
-    passive = _all_but_the_best(entered, live, groups, zero)
+    passive = _all_but_the_best(entered, [one for one in played if one.duel.beacon != final_beacon], groups, zero)
     superseded = passive if final_beacon else {}
     now = rate_players(validated, last, zero, tries, passive)
     rows = _rows(now, by_validation, since, owner_tries, tries, superseded) if now else ()
@@ -133,10 +136,8 @@ def build_game_standings(
         task=task, rows=rows, failures=_failures(by_validation, owner_tries), waiting=_waiting(by_validation, rows),
         superseded=superseded, crosstable=_crosstable(now) if now else {}, anchor=anchor,
         prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
-        cycle=_cycle(now, shown),
-        moving_first=now.ratings.moving_first if now else None,
-        history=ratings_over_time(now, counted_duels, anchor, passive),
-        excluded=_excluded(task, field, played),
+        cycle=_cycle(now, shown), moving_first=now.ratings.moving_first if now else None,
+        history=ratings_over_time(now, counted_duels, anchor, passive), excluded=_excluded(task, field, played),
     )  # fmt: skip
 
 

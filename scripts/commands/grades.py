@@ -9,7 +9,7 @@ import typer
 
 from evaluator.model.config.phase import to_utc
 from leaderboard.api.grades import grade_rows, handed_in, ratings, too_late
-from leaderboard.core.eligibility import is_official
+from leaderboard.core.eligibility import is_official, without_quarantined
 from leaderboard.text.serialise import csv_text
 from scripts.console import OK, CommandError, print_json, say
 from scripts.git.folder_history import FolderHistory
@@ -35,7 +35,7 @@ def run(
 
     results = [
         result
-        for result in of_our_sandbox(checkout, checkout.results)
+        for result in of_our_sandbox(checkout, without_quarantined(checkout.recorded[0], moderation))
         if result.season == challenge.season and is_official(result) and counts(result.login, result.agent)
     ]
     entries = [agent.entry() for agent in checkout.read_all()[0] if counts(agent.login, agent.agent)]

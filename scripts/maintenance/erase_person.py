@@ -173,6 +173,7 @@ def _without_person(shown: StandingsInput, renaming: Renaming, erasures: Iterabl
     return replace(
         shown, entries=(*standing, *stand_ins), moderation=moderation,
         results=tuple(map(renaming.result, shown.results)), duels=tuple(map(renaming.duel, shown.duels)),
+        uncounted=tuple(renaming.duel(one) if isinstance(one, Duel) else renaming.result(one) for one in shown.uncounted),
     )  # fmt: skip
 
 

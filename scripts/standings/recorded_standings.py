@@ -57,6 +57,8 @@ def recorded_input(
     refused = refusals_in_words(checkout, entries, now or datetime.now(UTC))
     entries = [replace(entry, refused=refused[entry.name]) if entry.name in refused else entry for entry in entries]
     results = checkout.results
+    counted = {id(record) for record in (*results, *duels)}
+    every_record = (*checkout.recorded[0], *(checkout.recorded_duels[0] if has_duels else ()))
     if official:
         results, duels = of_our_sandbox(checkout, results), of_our_sandbox(checkout, duels)
     recorded = StandingsInput(
@@ -65,6 +67,7 @@ def recorded_input(
         moderation=checkout.moderation,
         results=tuple(results),
         duels=tuple(duels),
+        uncounted=tuple(record for record in every_record if id(record) not in counted),
         final_beacon=final.beacon if final else None,
     )
     return as_shown(recorded, now or datetime.now(UTC)) if official else recorded
@@ -151,7 +154,7 @@ def rank_recorded(shown: StandingsInput, *, official: bool) -> Standings:
     """The standings of an input."""
     return build_standings(
         shown.challenge, shown.entries, shown.results, official=official, moderation=shown.moderation, duels=shown.duels,
-        final_beacon=shown.final_beacon,
+        uncounted=shown.uncounted, final_beacon=shown.final_beacon,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import scipy.stats
 
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.loading.yaml_loader import parse_challenge
-from evaluator.model.records.duel_record import WantedDuel
+from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.result import Result, WantedResult
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
@@ -160,6 +160,77 @@ def test_what_is_in_quarantine_is_charged_and_replayed_without_a_charge(tmp_path
     assert planned_and_held() == ([beacon], [])
     board.commit(agent_files("alice", source=copy(3)))
     assert planned_and_held() == ([], ["quota: 2 of 2 this season; does not renew"])
+
+
+def numbered(duel: Duel) -> Duel:
+    """The duel with the numbers of its players' accounts."""
+    numbers = {"alice": 1, "bob": 2, "carol": 3}
+    sides = tuple(side.model_copy(update={"login_id": numbers[side.login]}) for side in duel.players)
+    return duel.model_copy(update={"players": sides})
+
+
+def tries(board: Clone) -> dict[str, int]:
+    standings = recorded_standings(Checkout(board.path), official=True)
+    return {row.entry.login: row.tries for row in standings.tasks[0].rows}
+
+
+@pytest.mark.attack(
+    "tries_that_a_quarantine_hides", family="people", outcome="all of them are tries, also those that are not replayed",
+    tries="Keeps the luckiest of many copies, and counts as one try once a quarantine hides those that are not on main.",
+)  # fmt: skip
+def test_a_quarantine_makes_nobodys_tries_forgotten(board: Clone) -> None:
+    """A replay has the same seeds, so the version that stands was chosen among the others all the same."""
+    for number in (1, 2):
+        beacon = board.commit(agent_files("alice", source=copy(number)))
+        record(board, f"2026-01-0{number}T00:00:00Z", beacon=beacon, score=float(number))
+    assert (ranked(board), tries(board)) == ({"alice": 2.0}, {"alice": 2})
+
+    board.commit({"moderation.yml": QUARANTINE % board.head.encode()})
+    git(board.path, "checkout", "-q", "--", "moderation.yml")
+    assert ranked(board) == {}
+    record(board, "2026-01-04T00:00:00Z", beacon=beacon, score=2.0)
+
+    assert (ranked(board), tries(board)) == ({"alice": 2.0}, {"alice": 2})
+
+
+def test_a_quarantine_makes_no_tries_of_a_team_forgotten() -> None:
+    """Also of a mate whose number stands in hidden records alone."""
+    task, game = make.task(), make.game()
+    player, mate = make.entry("alice", authors=("@carol",)), make.entry("carol", authors=("@alice",))
+    tried = [make.entry("carol", version=str(n)) for n in range(6)]
+    hidden_results = [make.result(one, [1.0, 2.0], on=task, beacon=f"merge{n}", login_id=3) for n, one in enumerate(tried)]
+    hidden_duels = [numbered(make.duel(one, on=game, beacon=f"merge{n}")) for n, one in enumerate(tried)]
+    results = [make.result(one, [1.0, 2.0], on=task, login_id=number) for one, number in ((player, 1), (OPPONENT, 2))]
+    duels = [make.duel(player, on=game), make.duel(OPPONENT, on=game), make.duel(player, OPPONENT, "wwwl", on=game)]
+
+    boards = build_standings(
+        make.challenge(task, game), [player, mate, OPPONENT], results, official=True, duels=map(numbered, duels),
+        uncounted=[*hidden_results, *hidden_duels],
+    )  # fmt: skip
+
+    for board in (*boards.tasks, *boards.games):
+        assert {row.entry.login: row.tries for row in board.rows} == {"alice": 7, "bob": 1}
+
+
+@pytest.mark.attack(
+    "tries_in_folders_that_cannot_be_read", family="people", outcome="all of them are tries",
+    tries="Tries each copy in a folder of its own, and makes the unlucky ones too large by two pull requests at once.",
+)  # fmt: skip
+def test_a_folder_that_cannot_be_read_makes_nobodys_tries_forgotten(board: Clone) -> None:
+    for number in (1, 2):
+        beacon = board.commit(agent_files("alice", f"t{number}", copy(number)))
+        git(board.path, "checkout", "-q", "--", "challenge.yml", "submissions")
+        rules = parse_challenge(board.repository.run("show", "HEAD:challenge.yml"))
+        (entry,) = (e for e in read_entries(board.repository, board.head, rules)[0] if e.agent == f"t{number}")
+        result = make.result(entry, [1.0] * 3, on=rules.tasks[0], beacon=beacon, at=f"2026-01-0{number}T00:00:00Z")
+        record_store(board.path).write(result, None)
+    assert tries(board) == {"alice": 2}
+
+    for half in ("a", "b"):  # Each of them alone leaves a folder that can be read.
+        board.commit({f"submissions/alice/t1/{half}{number}.txt": b"" for number in range(60)})
+    git(board.path, "checkout", "-q", "--", "submissions")
+
+    assert tries(board) == {"alice": 2}
 
 
 GAME_RULES = (
@@ -357,15 +428,9 @@ def test_a_change_of_the_settings_makes_no_tries_of_a_team_forgotten() -> None:
     """Also of a mate who is not validated under the new ones: the mate's number stands in the old records alone."""
     short, long = make.game(max_plies=7), make.game()
     player, mate = make.entry("alice", authors=("@carol",)), make.entry("carol", authors=("@alice",))
-    numbers = {"alice": 1, "bob": 2, "carol": 3}
     before = [make.duel(make.entry("carol", version=str(n)), on=short, beacon=f"merge{n}") for n in range(6)]
     now = [make.duel(player, on=long), make.duel(OPPONENT, on=long), make.duel(player, OPPONENT, "wwwl", on=long)]
-    duels = [
-        duel.model_copy(
-            update={"players": tuple(side.model_copy(update={"login_id": numbers[side.login]}) for side in duel.players)}
-        )
-        for duel in [*before, *now]
-    ]
+    duels = map(numbered, [*before, *now])
 
     board = build_standings(make.challenge(long), [player, mate, OPPONENT], [], official=True, duels=duels).games[0]
 

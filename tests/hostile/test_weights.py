@@ -25,6 +25,7 @@ from evaluator.model.config.submission import SubmissionFile, WeightsFile
 from evaluator.model.records.result import ASKED_AGAIN, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE, printable_line
+from leaderboard.planning.missing import MeasurementContext, WorkItem, missing_work
 from scripts.git.data_branches import BranchCommit, open_branches
 from scripts.git.main_entries import read_entries
 from scripts.github.official.publish_round import weights_to_keep
@@ -404,6 +405,34 @@ def test_a_host_that_fails_is_its_owners_unless_it_serves_everybody_or_nothing_i
         store.fetch([weights(CONTENT, url=f"https://{host}/net.bin")])
 
     assert (caught.value.verdict, isinstance(caught.value, RegistryFault)) == (Verdict.INTERNAL_ERROR, is_owners)
+
+
+@pytest.mark.attack(
+    "weights_host_that_fails_at_length", family="supply", outcome="is its owner's failure, which counts in the third try",
+    tries="Answers with a line so long that the record of its failure is cut off before what makes its owner liable.",
+)  # fmt: skip
+@pytest.mark.parametrize("line", [b"A" * 5000, b"HTTP/9." + b"9" * 5000 + b" 999"])
+def test_a_long_answer_does_not_hide_whose_host_failed(
+    server: WeightsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    """Three such failures were ours: neither a try nor a quota was used up, whatever the seeds were."""
+    server.pages["/net.bin"] = writes(line, b"\r\n\r\n")
+    store = server.store(tmp_path / "store")
+    monkeypatch.setattr(submission_folder, "WeightsCache", lambda: store)
+    asked = order(assemble(blobs(MINE), SubmissionLimits()), world_of("CartPole-v1", 1), Limits())
+
+    def opener(spec: sandbox.SandboxSpec) -> sandbox.Sandbox:
+        raise AssertionError("nothing is started without its weights")
+
+    failed = evaluate_agent(asked, SandboxKind.DOCKER, opener, lambda: datetime.now(UTC), lambda done: None).result
+    entry, context = make.entry("mallory"), MeasurementContext(runtime_digest="0" * 64, beacon="test")
+    (first,) = missing_work(make.challenge(), [entry], [], context, [])
+    tries = [make.result(entry, key=first.wanted.key(), verdict=failed.verdict, message=failed.message)] * 2
+    (last,) = missing_work(make.challenge(), [entry], tries, context, [])
+
+    assert failed.verdict is Verdict.INTERNAL_ERROR
+    assert isinstance(last, WorkItem)
+    assert last.owner_liable
 
 
 @pytest.mark.attack(

@@ -162,10 +162,12 @@ def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgr
         except MachineFault as fault:
             return _DuelEnd(verdict=Verdict.INTERNAL_ERROR, message=clean_text(str(fault)), is_final=True)
         failed = [side for side in duels.SIDES if isinstance(players[side].fault, RegistryFault)]
+        words = clean_text(str(players[failed[0]].fault)) if failed else ""
+        if failed and request.contenders[0] == request.contenders[1]:
+            failed = [0]  # Whichever side of a validation it is, the same owner is liable.
         if failed and failed != [request.liable_side]:
-            message = clean_text(str(players[failed[0]].fault))
             unfetched = failed[0] if len(failed) == 1 else None
-            return _DuelEnd(verdict=Verdict.INTERNAL_ERROR, message=message, unfetched=unfetched)
+            return _DuelEnd(verdict=Verdict.INTERNAL_ERROR, message=words, unfetched=unfetched)
         setup = DuelSetup(
             game=request.game, specs=specs, limits=request.limits, players=players, progress=progress, shown=shown.set
         )

@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -148,6 +149,27 @@ def test_what_came_too_late_to_be_evaluated_is_late(rows: dict[str, dict[str, st
 def test_a_late_push_takes_nothing_from_what_was_in_time(rows: dict[str, dict[str, str]]) -> None:
     dora = rows["dora"]
 
+    assert (dora["grid"], dora["grid state"], dora["grid late"]) == ("0.2", "ok", "1.0")
+
+
+@pytest.mark.attack(
+    "draws_in_a_folder_that_cannot_be_read", family="people", outcome="all of its draws are graded",
+    tries="Makes the folder faulty in which its bad draw was recorded, so that the good one alone is graded.",
+)  # fmt: skip
+def test_a_folder_that_became_faulty_takes_no_draw_along(
+    course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor what was in time: the results of such a folder were left out."""
+    root = tmp_path / "course"
+    shutil.copytree(course, root)
+    monkeypatch.syspath_prepend(str(root))
+    (root / "submissions/dora/net/submission.yml").write_text("name: [\n")
+    git(root, "commit", "-qam", "A fault", at=LATE)
+
+    code, out, _ = run(root, "grades")
+
+    assert code == 0
+    (dora,) = (row for row in csv.DictReader(io.StringIO(out)) if row["people"] == "dora")
     assert (dora["grid"], dora["grid state"], dora["grid late"]) == ("0.2", "ok", "1.0")
 
 

@@ -23,6 +23,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
+from leaderboard.ratings.validations import validation_fault
 from tests.evaluations import DIGEST, FIRST_LEGAL, RANDOM_PLAYER, SEASON, duel_order, duelled, folder, process
 
 TASK = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=6)
@@ -313,6 +314,31 @@ def test_a_player_whose_registry_failed_in_every_try_forfeits_and_its_opponent_d
     assert verify_duel("d", duel.serialised(), order.game).status is VerificationStatus.VERIFIED
     assert held(order, failing_registry(FIRST_LEGAL)).verdict is Verdict.INTERNAL_ERROR
     assert held(order, process().opener).players[0].verdict is Verdict.OK
+
+
+@pytest.mark.attack(
+    "registry_that_fails_in_validations", family="images", outcome="refused by its validation in the third try",
+    tries="Lets its own registry fail in each validation when its openings are bad: both sides fail, so nobody is liable.",
+)  # fmt: skip
+def test_a_player_whose_registry_failed_in_every_validation_is_refused() -> None:
+    """It cost neither a try nor a quota: of a validation both sides are one owner's."""
+    order = duel_order(RANDOM_PLAYER, None, TASK)
+    failed = held(order, failing_registry(RANDOM_PLAYER))
+    fetched = iter([True, False] * 2)  # By both attempts of this try one side alone has its image.
+
+    def opener(spec: SandboxSpec) -> Sandbox:
+        return (process().opener if next(fetched) else failing_registry(RANDOM_PLAYER))(spec)
+
+    half_failed = held(order, opener)
+    last = held(dataclasses.replace(order, liable_side=0), failing_registry(RANDOM_PLAYER))
+
+    for duel in (failed, half_failed):
+        assert (duel.verdict, duel.players[0].verdict) == (Verdict.INTERNAL_ERROR, Verdict.INTERNAL_ERROR)
+    assert last.verdict is Verdict.OK
+    assert [player.verdict for player in last.players] == [Verdict.TIMEOUT, Verdict.TIMEOUT]
+    assert {(match.end, match.winner) for match in last.matches} == {(MatchEnd.FORFEIT, None)}
+    assert "could not be started in any try" in (validation_fault(last) or "")
+    assert verify_duel("d", last.serialised(), order.game).status is VerificationStatus.VERIFIED
 
 
 @pytest.mark.attack(

@@ -40,8 +40,9 @@ _MAX_REDIRECTS = 6
 _CONNECT_SECONDS, _READ_SECONDS = 10, 30
 # Docker Hub's images are named after another host than its registry.
 _REGISTRY_HOSTS = {"docker.io": "index.docker.io"}
-# Run for everybody: no owner of an image lets them fail, and they limit what one machine may ask.
-_COMMON_HOSTS = ("docker.io", "ghcr.io", "quay.io", "public.ecr.aws", "registry.gitlab.com")
+# Run for everybody: no owner of an image lets them fail, and they limit what one machine may ask. Not quay.io: Quay's
+# software can make an organisation a proxy of another registry, whose failures it passes on.
+_COMMON_HOSTS = ("docker.io", "ghcr.io", "public.ecr.aws", "registry.gitlab.com")
 # Any answer of this one, an error's too, shows that registries can be reached from here.
 _OTHER_REGISTRY = "https://ghcr.io/v2/"
 _LOCAL_HOSTS = ("localhost", "127.0.0.1")

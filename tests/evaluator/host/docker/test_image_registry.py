@@ -14,7 +14,7 @@ import pytest
 
 from evaluator.host.docker import image_registry
 from evaluator.host.docker.image_manifest import read_config, read_manifest
-from evaluator.host.docker.image_registry import Registry
+from evaluator.host.docker.image_registry import Registry, is_common
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.model.config.image_reference import ImageReference, TaggedImage
 from evaluator.model.records.result import ASKED_AGAIN
@@ -235,6 +235,11 @@ def test_broken_answers_are_not_the_agents_fault() -> None:
 
     assert faulty(broken).verdict in (Verdict.INTERNAL_ERROR, Verdict.INVALID)
     assert faulty(lambda handler: handler.wfile.write(b"SSH-2.0\r\n")).verdict is Verdict.INTERNAL_ERROR
+
+
+def test_a_registry_that_can_pass_on_anothers_failures_excuses_nobody() -> None:
+    assert is_common("ghcr.io")
+    assert not is_common("quay.io")
 
 
 def test_the_token_that_everybody_gets() -> None:

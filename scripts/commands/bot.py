@@ -26,11 +26,17 @@ from scripts.github.pull_request.find_pull import WORKFLOW_DISPATCH, dispatched_
 from scripts.github.pull_request.reconcile import reconcile_pulls
 from scripts.github.pull_request.report_previews import report_recent, wait_for_more
 from scripts.github.start_official_run import output_what_is_due, start_official_run_if_due
-from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
+from scripts.github.workflow.event import (
+    WorkflowEnvironment,
+    open_clone,
+    open_github,
+    open_github_for_teams,
+    pull_event,
+    read_workflow_environment,
+)
 from scripts.github.workflow.outputs import write_output
 from scripts.github.workflow.plan_context import parse_plan_context, refuse_secret, season_secret, seconds_to_wait
 from scripts.github.workflow.release_files import write_release
-from scripts.github.workflow.step_access import open_clone, open_github, open_github_for_teams
 from scripts.options import Jobs
 from scripts.repository.checkout import open_checkout
 from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW

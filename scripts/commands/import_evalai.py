@@ -8,8 +8,7 @@ import typer
 from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, nearest_line, parse_challenge, parse_yaml
 from leaderboard.core.store import write_atomically
 from scripts.console import OK, USAGE, CommandError, print_json, say
-from scripts.import_evalai.config_reader import ImportFaultError
-from scripts.import_evalai.conversion_report import KeyFate
+from scripts.import_evalai.config_reader import ImportFaultError, KeyFate
 from scripts.import_evalai.convert_challenge import MAX_PAGE_BYTES, ImportedChallenge, convert_challenge
 from scripts.options import JsonDocument
 

@@ -17,8 +17,8 @@ from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.git.folder_history import commit_times
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.pull_numbers import pull_numbers_by_agent
-from scripts.github.doctor.protection_checks import SEASON_ENVIRONMENT
-from scripts.github.workflow.step_access import TEAMS_VARIABLE
+from scripts.github.doctor.repository_checks import SEASON_ENVIRONMENT
+from scripts.github.workflow.event import TEAMS_VARIABLE
 from scripts.options import JsonDocument
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.moderation_file import (

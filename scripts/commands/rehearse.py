@@ -12,14 +12,13 @@ from evaluator.model.identifiers import AGENT_RULE, NEW_AGENT
 from scripts.console import USAGE, CommandError, say
 from scripts.github.api.client import GitHub
 from scripts.github.api.downloads import fetch_page
-from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.options import GITHUB_API, AdministratorToken, ApiAddress
 from scripts.rehearsal.prerequisites import check_repository, parse_push_target, token_account
 from scripts.rehearsal.rehearsal import Rehearsal, RehearsalRequest, StepClock, StepRunner
 from scripts.rehearsal.rehearsal_observations import FetchPage
 from scripts.rehearsal.working_copy import open_working_copy
 from scripts.repository.checkout import open_checkout
-from scripts.repository.layout import repository_name
+from scripts.repository.layout import REPOSITORY_NAME, repository_name
 
 
 def run(

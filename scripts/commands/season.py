@@ -14,7 +14,7 @@ from leaderboard.core.store import write_atomically
 from scripts.console import OK, OUR_FAULT, USAGE, CommandError, print_json, say
 from scripts.git.data_branches import BranchCommit, open_branches, read_recorded, results_commit
 from scripts.git.git_repository import Credentials, GitRepository
-from scripts.github.doctor.protection_checks import SEASON_ENVIRONMENT
+from scripts.github.doctor.repository_checks import SEASON_ENVIRONMENT
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.layout import RESULTS_BRANCH

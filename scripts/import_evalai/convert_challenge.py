@@ -8,8 +8,7 @@ from typing import Any
 from bs4 import BeautifulSoup
 from markdownify import MarkdownConverter
 
-from scripts.import_evalai.config_reader import ConfigSection, ImportFaultError
-from scripts.import_evalai.conversion_report import ConversionReport, KeyFate
+from scripts.import_evalai.config_reader import ConfigSection, ConversionReport, ImportFaultError, KeyFate
 from scripts.import_evalai.convert_phases import (
     PhaseSplit,
     custom_fields,

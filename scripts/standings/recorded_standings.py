@@ -21,8 +21,7 @@ from leaderboard.visibility import StandingsInput, as_shown, with_host_flags
 from scripts.console import CommandError, say
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.season_commits import checked_season_commits, season_commits
-from scripts.git.version_origins import admission_context, presence_beacons
+from scripts.git.version_origins import admission_context, checked_season_commits, presence_beacons, season_commits
 from scripts.repository.checkout import Checkout, say_damaged
 
 

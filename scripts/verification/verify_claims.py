@@ -19,7 +19,7 @@ from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName
 from scripts.git.folder_history import FolderHistory, FolderState, VersionPeriod, commit_times, folder_of
 from scripts.git.git_repository import OBJECT_NAME, GitError, GitRepository
-from scripts.git.season_commits import season_commits
+from scripts.git.version_origins import season_commits
 
 # How far another machine's clock may be ahead.
 MAX_CLOCK_LEAD = timedelta(days=1)

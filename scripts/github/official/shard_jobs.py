@@ -35,8 +35,16 @@ from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import results_commit
 from scripts.git.main_entries import submission_at
-from scripts.github.official.plan_cache import PLANNED_BRANCH, is_noted, note_nothing_missing
-from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_rules, read_workload
+from scripts.github.official.workload import (
+    PLANNED_BRANCH,
+    OfficialRun,
+    Workload,
+    WorkloadItem,
+    is_noted,
+    note_nothing_missing,
+    read_rules,
+    read_workload,
+)
 from scripts.github.workflow.outputs import write_output
 from scripts.github.workflow.plan_context import season_secret
 from scripts.repository.checkout import AgentFolder

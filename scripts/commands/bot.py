@@ -134,9 +134,7 @@ def built() -> int:
 
 
 @run.command()
-def deployed(
-    built: Annotated[str, typer.Option(help="The output of 'pullrank bot built'.")],
-) -> int:
+def deployed(built: Annotated[str, typer.Option(help="The output of 'pullrank bot built'.")]) -> int:
     """Record the commits that the deployed site was built from."""
     environment = _environment()
     deployed_site.note_deployed(open_clone(environment), deployed_site.parse_built(built), datetime.now(UTC))

@@ -21,13 +21,7 @@ from scripts.github.doctor.repository_checks import SEASON_ENVIRONMENT
 from scripts.github.workflow.event import TEAMS_VARIABLE
 from scripts.options import JsonDocument
 from scripts.repository.checkout import Checkout, open_checkout
-from scripts.repository.moderation_file import (
-    MODERATION_FILE,
-    HiddenRecord,
-    hidden_records,
-    with_entry,
-    without_quarantines,
-)
+from scripts.repository.moderation_file import MODERATION_FILE, HiddenRecord, hidden_records, with_entry, without_quarantines
 
 _FORM = "%Y-%m-%dT%H:%M:%SZ"
 

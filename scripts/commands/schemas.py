@@ -75,9 +75,7 @@ def _docstrings(model: type[Frozen]) -> dict[str, str]:
     }
 
 
-def run(
-    check: Annotated[bool, typer.Option(help="Write nothing; fail if a schema is out of date.")] = False,
-) -> int:
+def run(check: Annotated[bool, typer.Option(help="Write nothing; fail if a schema is out of date.")] = False) -> int:
     """Generate the JSON Schemas in site/pages/schemas."""
     folder = open_checkout(Path.cwd()).root / SCHEMA_FOLDER
     files = {folder / f"{name}.json": schema(name) for name in SCHEMA_MODELS}

@@ -29,13 +29,7 @@ from scripts.rehearsal.prerequisites import (
     find_unfinished,
 )
 from scripts.rehearsal.rehearsal_observations import FetchPage, Observation, ObservedState, printable
-from scripts.rehearsal.working_copy import (
-    BRANCH_PREFIX,
-    REHEARSAL_BRANCH,
-    WorkingCopy,
-    agent_files,
-    choose_task,
-)
+from scripts.rehearsal.working_copy import BRANCH_PREFIX, REHEARSAL_BRANCH, WorkingCopy, agent_files, choose_task
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 from scripts.repository.moderation_file import MODERATION_FILE, with_rehearsal_entry
 

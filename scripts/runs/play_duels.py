@@ -209,12 +209,7 @@ def eligible_players(checkout: Checkout) -> tuple[list[AgentFolder], list[str]]:
 
 
 def play_tournament(
-    runner: DuelRunner,
-    entries: Sequence[AgentFolder],
-    games: Sequence[Task],
-    *,
-    quiet: bool,
-    at_once: int | None = None,
+    runner: DuelRunner, entries: Sequence[AgentFolder], games: Sequence[Task], *, quiet: bool, at_once: int | None = None
 ) -> TournamentSummary:
     """Play every missing duel of these games and record each as it ends: validations first, then pairs.
 

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from scripts.github.api.client import STATUS_CONTEXT, GitHub
-from scripts.github.api.responses import GHOST, CommitStatus, IssueComment, PullRequest, linked_pull
+from scripts.github.api.responses import GHOST, CommitStatus, IssueComment, PullRequest
 
 PULLS_PER_PAGE = 100
 # Comments of each pull request that are read with it. A body may have 65,536 characters.
@@ -148,10 +148,9 @@ def _parse_status(commit: dict[str, Any]) -> CommitStatus | None:
         return None
     state = {"EXPECTED": "pending"}.get(context["state"], str(context["state"]).lower())
     creator = _parse_actor(context["creator"])[0]
-    pull, main = linked_pull(context["targetUrl"])
     return CommitStatus(
         state=state, context=STATUS_CONTEXT, description=str(context["description"] or ""), creator=creator,
-        pull=pull, main=main,
+        target_url=context["targetUrl"],
     )  # fmt: skip
 
 

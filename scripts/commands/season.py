@@ -111,11 +111,11 @@ def close(
     season = checkout.challenge.season
     if not by.strip() or len(by) > 200 or not by.isprintable():
         raise CommandError(USAGE, "--by is one line with a name, at most 200 letters")
-    closed = close_season(checkout, by.strip(), now, quiet=False, even_empty=yes)
-    _record(checkout, {"closed": closed.closing}, "close", _target(checkout, push, token, server), now)
-    say(f"{closed.closing.results} results verified, {closed.closing.steps:,} steps replayed; season {season} is closed.")
-    say(f"Archive: {closed.archive.path.relative_to(checkout.root)}, SHA-256 {closed.archive.sha256}")
-    say(f"Commit and push: {' '.join(str(path.relative_to(checkout.root)) for path in closed.written)}")
+    closing, archive = close_season(checkout, by.strip(), now, even_empty=yes)
+    _record(checkout, {"closed": closing}, "close", _target(checkout, push, token, server), now)
+    say(f"{closing.results} results verified, {closing.steps:,} steps replayed; season {season} is closed.")
+    say(f"Archive: {archive.relative_to(checkout.root)}, SHA-256 {closing.archive_sha256}")
+    say(f"Commit and push: {frozen_folder(checkout).relative_to(checkout.root)} CITATION.cff")
     say("Then put the archive where it stays, such as a release of this repository.")
     return OK
 

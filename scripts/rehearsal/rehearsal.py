@@ -50,17 +50,6 @@ class StepClock:
     day: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepLine:
-    """A finished step."""
-
-    at: str
-    name: str
-    expected: str
-    seen: str
-    seconds: float
-
-
 @dataclass(kw_only=True)
 class StepRunner:
     """The steps of one call of the command."""
@@ -69,7 +58,8 @@ class StepRunner:
     say: Callable[[str], None]
     minutes: float | None = None
     """Time limit of each step, instead of the defaults."""
-    lines: list[StepLine] = field(default_factory=list)
+    rows: list[str] = field(default_factory=list)
+    """The finished steps, each a row of a table in Markdown."""
 
     def wait(self, name: str, expected: str, observe: Callable[[], Observation], minutes: float, advice: str) -> str:
         """Observe every 10 seconds until the state is SEEN; returns the observation's text.
@@ -95,16 +85,12 @@ class StepRunner:
     def note(self, name: str, expected: str, seen: str, seconds: float = 0.0) -> None:
         """Print and remember a finished step."""
         at = self.clock.day().strftime("%H:%M:%S")
-        self.lines.append(StepLine(at=at, name=name, expected=expected, seen=seen, seconds=seconds))
+        self.rows.append(f"| {at} | {name} | {cell(expected)} | {cell(seen)} | {seconds:.0f} s |")
         self.say(f"{at}  {name} ({seconds:.0f} s): expected {expected}; seen: {seen}")
 
     def table(self) -> str:
         """The steps as a Markdown table."""
-        rows = [
-            f"| {line.at} | {line.name} | {cell(line.expected)} | {cell(line.seen)} | {line.seconds:.0f} s |"
-            for line in self.lines
-        ]
-        return "\n".join(["| UTC | Step | Expected | Seen | Waited |", "|---|---|---|---|---|", *rows])
+        return "\n".join(["| UTC | Step | Expected | Seen | Waited |", "|---|---|---|---|---|", *self.rows])
 
 
 @dataclass(frozen=True, kw_only=True)

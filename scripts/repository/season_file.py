@@ -166,14 +166,13 @@ def decrypt_revealed(results: Iterable[Result], seasons: SeasonFile) -> list[Res
     readable = []
     for result in results:
         secret = seasons.secret_of(result.season, result.beacon) if result.sealed else None
+        if secret is None:
+            readable.append(result)
+            continue
+        from evaluator.host.seeds.encryption import decrypt_result
+
         try:
-            readable.append(_decrypted(result, secret) if secret else result)
+            readable.append(decrypt_result(result, secret))
         except ValueError as error:
             say(f"{result.path()}.json: cannot be decrypted ({error_in_words(error)}); it is left out")
     return readable
-
-
-def _decrypted(result: Result, secret: SeasonSecret) -> Result:
-    from evaluator.host.seeds.encryption import decrypt_result
-
-    return decrypt_result(result, secret)

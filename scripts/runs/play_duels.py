@@ -235,7 +235,7 @@ def play_tournament(
         for duel, _ in play_missing_duels(runner, requests, options):
             played.append(duel)
             if not quiet:
-                say(duel_line(duel))
+                say(log_line(duel))
     return TournamentSummary(recorded=sum(duel.task in game_ids for duel in recorded), played=tuple(played))
 
 
@@ -276,18 +276,22 @@ def player_names(record: Result | Duel) -> str:
     return " v ".join(dict.fromkeys(f"{side.login}/{side.agent}" for side in record.sides))
 
 
-def duel_outcome(duel: Duel) -> str:
-    """How a duel ended; the text holds nothing that a player wrote."""
-    if duel.verdict is not Verdict.OK:
-        return str(duel.verdict)
-    if duel.is_validation:
-        return "refused" if validation_fault(duel) else "validated"
-    count = duel_totals(duel).counts[0]
+def outcome_for_log(record: Result | Duel) -> str:
+    """Who played what, and how it ended; the text holds nothing that a player wrote."""
+    return f"{player_names(record)} {_outcome(record)} on {record.task}"
+
+
+def _outcome(record: Result | Duel) -> str:
+    if isinstance(record, Result) or record.verdict is not Verdict.OK:
+        return str(record.verdict)
+    if record.is_validation:
+        return "refused" if validation_fault(record) else "validated"
+    count = duel_totals(record).counts[0]
     return f"+{count.won} ={count.drawn} -{count.lost}"
 
 
-def duel_line(duel: Duel) -> str:
+def log_line(record: Result | Duel) -> str:
     """One line for the log. A message is shown for internal errors only, and escaped: workflows execute log lines."""
-    message = duel.message.splitlines()
-    reason = f": {escape_commands(message[0])}" if duel.verdict is Verdict.INTERNAL_ERROR and message else ""
-    return f"{player_names(duel)} on {duel.task}: {duel_outcome(duel)}{reason}"
+    message = record.message.splitlines()
+    reason = f": {escape_commands(message[0])}" if record.verdict is Verdict.INTERNAL_ERROR and message else ""
+    return f"{player_names(record)} on {record.task}: {_outcome(record)}{reason}"

@@ -69,8 +69,9 @@ def publish_round(
         if PublishStep.RECORD not in steps:
             return
         recorded = _record(environment, official, assignment, accepted)
-        if not recorded:
-            refuse_empty_round(missing_items(official, assignment, accepted))
+        if not recorded and (items := missing_items(official, assignment, accepted)):
+            names = ", ".join(map(item_path, items[:3])) + (", …" if len(items) > 3 else "")
+            raise CommandError(OUR_FAULT, f"nothing was recorded, though {len(items)} results were asked for: {names}")
     close_publish_issue(github, environment)
     # If nothing was new, another round now would end the same way; the hourly run tries again.
     again = bool(recorded) and is_more_wanted(official, datetime.now(UTC))
@@ -204,14 +205,3 @@ def report_failures(github: GitHub, workflow: WorkflowEnvironment, accepted: Pat
         why = str(error) if isinstance(error, CommandError) else f"{type(error).__name__}: {error}"
         update_publish_issue(github, workflow, [code(escape_commands(why)), *loss_lines(accepted)])
         raise
-
-
-def refuse_empty_round(items: Sequence[WorkloadItem]) -> None:
-    """End the run if items are missing.
-
-    Raises:
-        CommandError: something is missing.
-    """
-    if items:
-        names = ", ".join(item_path(item) for item in items[:3]) + (", …" if len(items) > 3 else "")
-        raise CommandError(OUR_FAULT, f"nothing was recorded, though {len(items)} results were asked for: {names}")

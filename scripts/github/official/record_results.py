@@ -29,7 +29,7 @@ from scripts.git.data_branches import BranchCommit, DataBranches, object_name, o
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import OfficialRun, Workload, read_moderation_at
 from scripts.repository.layout import LOCAL, RESULTS_BRANCH, record_store
-from scripts.runs.play_duels import duel_outcome, player_names
+from scripts.runs.play_duels import outcome_for_log
 
 REPLACED_FILE = "replaced.json"
 
@@ -254,8 +254,7 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], repla
 
 def _commit_line(record: Result | Duel, *, is_amended: bool) -> str:
     verb = "fill in" if is_amended else "record"
-    outcome = duel_outcome(record) if isinstance(record, Duel) else record.verdict
-    return f"{verb}: {player_names(record)} {outcome} on {record.task}"
+    return f"{verb}: {outcome_for_log(record)}"
 
 
 def _commit_message(lines: Sequence[str]) -> str:

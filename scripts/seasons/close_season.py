@@ -38,7 +38,7 @@ from scripts.git.main_entries import read_entries
 from scripts.git.version_origins import admission_context
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonClosing
-from scripts.standings.recorded_standings import FinalEntries, SandboxRules, final_entries, recorded_standings
+from scripts.standings.recorded_standings import FinalEntries, final_entries, recorded_standings, sandbox_rule
 from scripts.static_site import build_site
 from scripts.verification.verify_records import verify_files
 
@@ -273,10 +273,10 @@ def season_files(checkout: Checkout) -> list[Path]:
         raise CommandError(
             SUBMISSION_AT_FAULT, *(f"{file.path}: is damaged ({file.reason})" for file in broken[:LISTED_FAULTS])
         )
-    rules = SandboxRules(GitRepository(checkout.root), checkout.challenge)
+    sandbox_fault = sandbox_rule(checkout)
 
     def counts(record: Result | Duel) -> bool:
-        is_counted = record.season == checkout.challenge.season and is_official(record) and rules.fault(record) is None
+        is_counted = record.season == checkout.challenge.season and is_official(record) and sandbox_fault(record) is None
         return is_counted and quarantine_of(record, checkout.moderation) is None
 
     paths = {checkout.store.path_of(result) for result in results if counts(result)}

@@ -27,7 +27,7 @@ from leaderboard.core.store import RESULT, TRACE, write_atomically
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
 from scripts.console import escape_commands, say
 from scripts.github.official.commit_facts import CommitFacts
-from scripts.github.official.record_results import AmendedRecord, amended_records, write_amended
+from scripts.github.official.record_results import amended_records, write_amended
 from scripts.github.official.shard_artifacts import READ_ERRORS, ShardFile, receive_shards
 from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_workload
@@ -284,7 +284,9 @@ def check_shards(
             files = decrypted_copies(files, Path(place), secret)
         records, lines = _replay(expected, [(file, _faults_of(expected, file)) for file in files], secret)
     amended = list(amended_records(official, work, assignment.results_sha, facts, secret))
-    hash_lists = _write_accepted(records, amended, accepted)
+    store = record_store(accepted)
+    written = [store.write(record, trace) for record, trace in records]
+    hash_lists = write_hash_lists([*written, *write_amended(amended, accepted)], accepted)
     lost = tuple(number for number in range(len(work.packing.shards)) if number not in received.good)
     refusals = tuple(escape_commands(line) for line in (*received.refused, *lines))
     return CheckedShards(
@@ -355,10 +357,3 @@ def _sealed_again(
     except ValueError:
         failed = _failed_record(expected, file, "it cannot be sealed")
         return sealed_record(expected.work.challenge, secret, failed, None)
-
-
-def _write_accepted(records: Sequence[RecordAndTrace], amended: list[AmendedRecord], accepted: Path) -> int:
-    """Write what passed to a folder, with hash lists to attest; returns their number."""
-    store = record_store(accepted)
-    paths = [store.write(record, trace) for record, trace in records]
-    return write_hash_lists([*paths, *write_amended(amended, accepted)], accepted)

@@ -252,11 +252,6 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], repla
     return fresh
 
 
-def _commit_line(record: Result | Duel, *, is_amended: bool) -> str:
-    verb = "fill in" if is_amended else "record"
-    return f"{verb}: {outcome_for_log(record)}"
-
-
 def _commit_message(lines: Sequence[str]) -> str:
     """One line for one record; for several their number, and below it the lines."""
     if len(lines) == 1:
@@ -275,7 +270,9 @@ def _build_commits(
     now: datetime,
 ) -> dict[str, str]:
     """One commit on each branch: every commit writes its tasks' lists of folders again, as long as the board is large."""
-    message = _commit_message([_commit_line(record, is_amended=path in replaced) for _, record, path in fresh])
+    message = _commit_message(
+        [f"{'fill in' if path in replaced else 'record'}: {outcome_for_log(record)}" for _, record, path in fresh]
+    )
     recorded, traced = [], []
     for file, record, path in fresh:
         recorded.append((path, file))

@@ -47,13 +47,7 @@ def run(
         raise CommandError(USAGE, "say --since COMMIT, --why 'what went wrong' and --who your-login; or --lift")
     quarantine = _quarantine(checkout, clone, sha, {"login": login, "image": image, "why": why, "who": who, "link": link,
                                                     "replay": replay})  # fmt: skip
-    hidden = [
-        one
-        for one in hidden_records(
-            checkout.every_record, checkout.moderation.model_copy(update={"quarantines": (quarantine,)})
-        )
-        if one.quarantine == quarantine
-    ]
+    hidden = hidden_records(checkout.every_record, Moderation(quarantines=(quarantine,)))
     if not hidden:
         raise CommandError(USAGE, "no recorded result is covered; run 'pullrank recorded' first, or choose less narrowly")
     path = checkout.root / MODERATION_FILE

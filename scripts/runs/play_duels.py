@@ -229,8 +229,7 @@ def play_tournament(
     challenge = checkout.challenge.model_copy(update={"tasks": tuple(games)})
     game_ids = {task.id for task in games}
     played: list[Duel] = []
-    while items := _next_round(runner, challenge, entries, recorded, played):
-        requests = list(_requests(runner, challenge, entries, items))
+    while requests := _next_round(runner, challenge, entries, recorded, played):
         options = RunOptions(store=checkout.store, quiet=quiet, again=True, at_once=at_once)
         for duel, _ in play_missing_duels(runner, requests, options):
             played.append(duel)
@@ -245,7 +244,7 @@ def _next_round(
     entries: Sequence[AgentFolder],
     recorded: Sequence[Duel],
     played: Sequence[Duel],
-) -> list[DuelWorkItem]:
+) -> list[DuelRequest]:
     """The duels to play next: validations alone while there are any, so that all players are rated before pairing."""
     context = MeasurementContext(runtime_digest=runner.evaluator.runtime_digest, beacon=PREVIEW_BEACON, locks=lock_digests())
     failed = {(duel.players[0].name, duel.players[1].name, duel.key) for duel in played if duel.verdict is not Verdict.OK}
@@ -255,17 +254,11 @@ def _next_round(
         for item in missing
         if isinstance(item, DuelWorkItem) and (item.entries[0].name, item.entries[1].name, item.wanted.key()) not in failed
     ]
-    return [item for item in items if item.is_validation] or items
-
-
-def _requests(
-    runner: DuelRunner, challenge: Challenge, entries: Sequence[AgentFolder], items: Sequence[DuelWorkItem]
-) -> Iterator[DuelRequest]:
-    by_name = {entry.name: entry for entry in entries}
-    tasks = {task.id: task for task in challenge.tasks}
-    for item in items:
-        one, other = (by_name[entry.name] for entry in item.entries)
-        yield runner.request(one, other, tasks[item.task_id])
+    by_name, tasks = {entry.name: entry for entry in entries}, {task.id: task for task in challenge.tasks}
+    return [
+        runner.request(by_name[item.entries[0].name], by_name[item.entries[1].name], tasks[item.task_id])
+        for item in [item for item in items if item.is_validation] or items
+    ]
 
 
 # Words for logs, which hold nothing that a player wrote

@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -111,13 +112,12 @@ def _place(store: ResultStore, path: Path, now: datetime) -> RecordPlace:
 
 def check_history(verifications: Iterable[Verification], challenge: Challenge, root: Path) -> list[Verification]:
     """Add what main's history says of official records to the verifications that are not refuted yet."""
-    checked, history, is_opened, without_history = [], None, False, 0
+    open_history = cache(partial(open_main_history, root))
+    checked, without_history = [], 0
     for verification in verifications:
-        is_refuted = verification.status is VerificationStatus.REFUTED
-        record = None if is_refuted else parse_record(Path(verification.path).read_bytes())
-        if record is not None and record.tier is Tier.OFFICIAL and not is_opened:
-            history, is_opened = open_main_history(root), True
-        if record is not None:
+        if verification.status is not VerificationStatus.REFUTED:
+            record = parse_record(Path(verification.path).read_bytes())
+            history = open_history() if record.tier is Tier.OFFICIAL else None
             without_history += history is None and record.tier is Tier.OFFICIAL
             verification = _with_history(verification, record, challenge, history)
         checked.append(verification)

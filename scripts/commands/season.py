@@ -15,11 +15,11 @@ from scripts.console import OK, OUR_FAULT, USAGE, CommandError, print_json, say
 from scripts.git.data_branches import BranchCommit, open_branches, read_recorded, results_commit
 from scripts.git.git_repository import Credentials, GitRepository
 from scripts.github.doctor.repository_checks import SEASON_ENVIRONMENT
+from scripts.maintenance.close_season import close_season, frozen_folder, refuse_open_phases, write_final
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.layout import RESULTS_BRANCH
 from scripts.repository.season_file import SEASON_FILE, RevealedSecret, SeasonFile, parse_seasons
-from scripts.seasons.close_season import close_season, frozen_folder, refuse_open_phases, write_final
 
 PUSHES = 5
 SeasonChange = Callable[[SeasonFile], SeasonFile]

@@ -254,11 +254,8 @@ def _task_metrics(board: ConfigSection, split: ConfigSection) -> list[dict[str, 
         kind = _kind(label, schema, ranks=label == first)
         if kind is None:
             continue
-        metric: dict[str, Any] = {
-            "name": label[:60],
-            "kind": kind,
-            "direction": _direction(label, schema, split, label == first),
-        }
+        direction = _direction(label, schema, split, label == first)
+        metric: dict[str, Any] = {"name": label[:60], "kind": kind, "direction": direction}
         if kind == "success_rate":
             metric["threshold"] = 1
             schema.warn("labels", f"'{label}' is taken as a success rate: set its 'threshold'")

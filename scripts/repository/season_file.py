@@ -138,9 +138,14 @@ def public_score(challenge: Challenge, result: Result) -> float | None:
 
 
 def seal_result(
-    challenge: Challenge, secret: SeasonSecret, result: Result, trace: bytes | None
+    challenge: Challenge, secret: SeasonSecret | None, result: Result, trace: bytes | None
 ) -> tuple[Result, bytes | None]:
-    """A result and its trace, encrypted with the season's secret; only its rounded score, if it has one, stays readable."""
+    """A result and its trace, encrypted with the season's secret; only its rounded score, if it has one, stays readable.
+
+    Unchanged without a secret.
+    """
+    if secret is None:
+        return result, trace
     from evaluator.host.seeds.encryption import encrypt_result
 
     return encrypt_result(result, trace, public_score(challenge, result), secret)

@@ -154,13 +154,8 @@ def _number_cells(challenge: Challenge, result: Result) -> list[str]:
     score, low, high = (
         number_text(float(value[0]), digits(task)) for value in (estimate.score, estimate.low, estimate.high)
     )
-    return [
-        score,
-        interval_text(low, high),
-        "" if result.sealed else str(len(result.returns)),
-        "" if result.sealed else str(result.cost.steps),
-        *cost,
-    ]
+    counts = ["", ""] if result.sealed else [str(len(result.returns)), str(result.cost.steps)]
+    return [score, interval_text(low, high), *counts, *cost]
 
 
 def _metrics_table(challenge: Challenge, results: list[Result]) -> None:

@@ -34,13 +34,8 @@ from scripts.runs.play_duels import outcome_for_log
 REPLACED_FILE = "replaced.json"
 
 
-@dataclass(frozen=True, kw_only=True)
-class AmendedRecord:
-    """A record with GitHub's facts about its commits added."""
-
-    record: Result | Duel
-    replaced: str
-    """Git's object name of the file on the results branch that it replaces."""
+AmendedRecord = tuple[Result | Duel, str]
+"""A record with GitHub's facts added, and git's name of the object on the results branch that it replaces."""
 
 
 def amended_records(
@@ -52,7 +47,7 @@ def amended_records(
         return
     for path, record, content in read_unasked(official.clone, results_sha):
         if path.removesuffix(RESULT) in ready and (secret or not record.is_sealed):
-            yield AmendedRecord(record=_with_facts(work, record, facts, secret), replaced=object_name(content))
+            yield _with_facts(work, record, facts, secret), object_name(content)
 
 
 def _with_facts(
@@ -82,8 +77,8 @@ def _login_id(work: Workload, side: Result | PlayerRecord, facts: Mapping[str, C
 def write_amended(records: list[AmendedRecord], accepted: Path) -> list[Path]:
     """Write the records and the names of the objects that they replace to the accepted folder; returns the files."""
     store = record_store(accepted)
-    files = [store.write(amendment.record) for amendment in records]
-    replaced = {amendment.record.path() + RESULT: amendment.replaced for amendment in records}
+    files = [store.write(record) for record, _ in records]
+    replaced = {record.path() + RESULT: name for record, name in records}
     write_atomically(accepted / REPLACED_FILE, json.dumps(replaced, indent=1, sort_keys=True).encode() + b"\n")
     return files
 

@@ -19,7 +19,6 @@ from evaluator.host.errors import SandboxError
 from evaluator.host.sandboxes.sandbox import START_SLOT_SECONDS
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.model.base import Frozen
-from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.identifiers import Digest
@@ -279,7 +278,7 @@ def _job(official: OfficialRun, runner: DuelRunner, work: Workload, item: Worklo
             return duel.playing(duel.play)
         request = _evaluation_request(official, runner.evaluator, work, item)
         solo = runner.evaluator.job(request)
-        return solo.playing(lambda report: _sealed_result(work.challenge, request, *solo.play(report)))
+        return solo.playing(lambda report: seal_result(work.challenge, request.secret, *solo.play(report)))
 
     return read().playing(lambda report: read().play(report))
 
@@ -291,13 +290,6 @@ def _record(store: ResultStore, played: Played) -> str:
     if isinstance(record, Result) and record.continued_after:
         say(f"{record.task}: interrupted, and continued after {record.continued_after[-1]} episodes.")
     return log_line(record)
-
-
-def _sealed_result(
-    challenge: Challenge, request: EvaluationRequest, result: Result, trace: bytes | None
-) -> tuple[Result, bytes | None]:
-    """The result and trace, sealed in a sealed season."""
-    return seal_result(challenge, request.secret, result, trace) if request.secret else (result, trace)
 
 
 def _evaluation_request(official: OfficialRun, evaluator: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:

@@ -31,18 +31,10 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
+from leaderboard.planning import plan_round
 from leaderboard.planning.admission import admit_work, authors_by_owner, tasks_by_name
 from leaderboard.planning.evaluation_quota import Deferred
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, in_turns
-from leaderboard.planning.plan_round import (
-    Capacity,
-    Packing,
-    expected_bytes,
-    expected_seconds,
-    machine_parts,
-    pack_by_group,
-    pack_shards,
-)
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import read_note, read_recorded, replace_note
 from scripts.git.git_repository import GitError, GitRepository, full_sha
@@ -118,7 +110,7 @@ class Workload:
     items: tuple[WorkloadItem, ...]
     version_commits: Mapping[tuple[str, str, str], str]
     """By login, folder and digest the commit that brought each version first."""
-    packing: Packing
+    packing: plan_round.Packing
     deferred: tuple[Deferred, ...] = ()
     """What phases, people and quotas keep out for now."""
     plan_context: PlanContext = field(default_factory=current_plan_context, compare=False)
@@ -176,13 +168,13 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
         say(f"Nothing is planned: {over}.")
         items = []
     runners = challenge.runners
-    capacity = Capacity(at_once=runners.at_once, shard_seconds=runners.shard_seconds)
-    seconds, sizes = expected_seconds(items, results, duels), expected_bytes(items, results)
+    capacity = plan_round.Capacity(at_once=runners.at_once, shard_seconds=runners.shard_seconds)
+    seconds, sizes = plan_round.expected_seconds(items, results, duels), plan_round.expected_bytes(items, results)
     if challenge.sealed:
         # All play the same episodes, and the kernel of a machine keeps what one agent left for the next to read.
-        packing = pack_by_group(seconds, capacity, [item.players[0].name for item in items], sizes)
+        packing = plan_round.pack_by_group(seconds, capacity, [item.players[0].name for item in items], sizes)
     else:
-        packing = pack_shards(seconds, capacity, sizes, machine_parts(items, challenge.limits))
+        packing = plan_round.pack_shards(seconds, capacity, sizes, plan_round.machine_parts(items, challenge.limits))
     records: list[Result | Duel] = [*results, *duels]
     # The seeds of these come from the commit that brought their version first, so that they tell its facts alone.
     first_draws = [record for record in records if commits.get(record.sides[0].version) == record.beacon]

@@ -87,7 +87,7 @@ def _read(path: Path) -> dict[int, ReplayFrames] | None:
         return None
 
 
-def rendering_game(task: Task, modes: Sequence[str]) -> tuple[PettingZooGame, str | None]:
+def _rendering_game(task: Task, modes: Sequence[str]) -> tuple[PettingZooGame, str | None]:
     """The game, made so that it renders by the first of the modes that it has; without a mode where it has none."""
     game = open_game(task)
     with import_entry_point(f"the game {task.game} cannot be rendered"):
@@ -102,7 +102,7 @@ class _FrameRenderer:
     """Renders positions by a game's environment, as text where it can, else as pictures."""
 
     def __init__(self, task: Task) -> None:
-        self._game, self._mode = rendering_game(task, ("ansi", "rgb_array"))
+        self._game, self._mode = _rendering_game(task, ("ansi", "rgb_array"))
         if self._mode is None:
             raise EnvironmentFault(f"the game {task.game} renders neither text (ansi) nor pictures (rgb_array)")
 
@@ -120,14 +120,14 @@ class _FrameRenderer:
 
     def _match(self, seed: str, moves: Sequence[int], first: int, side: int) -> dict[str, Any]:
         """Every position of a match, up to the first move that the game does not accept any more."""
-        positions, players = replay_positions(self._game, seed, moves, lambda position, _: position.render())
+        positions, players = _replay_positions(self._game, seed, moves, lambda position, _: position.render())
         movers = [player ^ first for player in players]
         if self._mode == "ansi":
             return {"texts": [TERMINAL_ESCAPES.sub("", str(text)) for text in positions], "images": [], "movers": movers}
         return {"texts": [], "images": [png_data_url(downscaled(np.asarray(p), side)) for p in positions], "movers": movers}
 
 
-def replay_positions(
+def _replay_positions(
     game: PettingZooGame, seed: str, moves: Sequence[int], show: Callable[[GamePosition, int], T]
 ) -> tuple[list[T], list[int]]:
     """What `show` makes of every position of a match and its ply, up to the first move that the game does not accept.
@@ -193,11 +193,11 @@ def watched_positions(duel: Duel, index: int, task: Task, *, pictures: bool) -> 
     """
     moves = duel.match_moves()[index]
     draw_without_screen()
-    game, mode = rendering_game(task, ("rgb_array", "ansi") if pictures else ("ansi",))
+    game, mode = _rendering_game(task, ("rgb_array", "ansi") if pictures else ("ansi",))
     every = max(1, -(-len(moves) // MAX_PICTURES)) if pictures else 1
     drawn = {*range(0, len(moves) + 1, every), len(moves)}
     with import_entry_point(f"the game {task.game} cannot be rendered"):
-        shown, players = replay_positions(game, duel.seeds[index // 2], moves, partial(_render, mode, drawn))
+        shown, players = _replay_positions(game, duel.seeds[index // 2], moves, partial(_render, mode, drawn))
     captions = _captions(duel, index, task, [player ^ index % 2 for player in players])
     positions = []
     for ply in sorted(drawn & set(range(len(shown)))):

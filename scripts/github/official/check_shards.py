@@ -41,7 +41,7 @@ from scripts.verification.verify_records import VerificationJob, verify_jobs
 CLOCK_SLACK = timedelta(minutes=10)
 
 
-def parse_for_item(item: WorkloadItem, content: bytes) -> Result | Duel:
+def _parse_for_item(item: WorkloadItem, content: bytes) -> Result | Duel:
     """The record that was handed in for an item.
 
     Raises:
@@ -54,7 +54,7 @@ Facts = Mapping[str, CommitFacts]
 """By commit; without those that GitHub could not be asked about."""
 
 
-def gather_facts(official: OfficialRun, work: Workload, items: Iterable[WorkloadItem]) -> Facts:
+def _gather_facts(official: OfficialRun, work: Workload, items: Iterable[WorkloadItem]) -> Facts:
     """GitHub's facts about the commits of some items and of the records that have none yet.
 
     All are asked about together, and each only once; commits of new items come first.
@@ -277,7 +277,7 @@ def check_shards(
     work = read_workload(official, assignment.sha, assignment.results_sha)
     received = receive_shards(assignment, work, paths)
     files, secret = received.files, season_secret(official.secret, work.challenge)
-    facts = gather_facts(official, work, [file.item for file in files])
+    facts = _gather_facts(official, work, [file.item for file in files])
     expected = ExpectedRound(official=official, work=work, facts=facts, now=now)
     with scratch_folder("opened") as place:
         if secret:
@@ -300,7 +300,7 @@ def _faults_of(expected: ExpectedRound, file: ShardFile) -> tuple[str, ...]:
     if file.fault:
         return (file.fault,)
     try:
-        return tuple(expected.mismatches(file.item, parse_for_item(file.item, file.result.read_bytes())))
+        return tuple(expected.mismatches(file.item, _parse_for_item(file.item, file.result.read_bytes())))
     except READ_ERRORS as error:  # Only this file is lost.
         why = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         return (f"{why}{error_in_words(error, 300)}",)
@@ -328,7 +328,7 @@ def _replay(
         if finding is None and not faults:
             continue
         if finding and finding.status is VerificationStatus.VERIFIED:
-            record = parse_for_item(file.item, file.result.read_bytes())
+            record = _parse_for_item(file.item, file.result.read_bytes())
             traced = isinstance(record, Result) and record.trace_sha256
             passed = expected.with_facts(file.item, record), file.trace.read_bytes() if traced else None
         else:

@@ -1,4 +1,4 @@
-"""Publishes a round of the official run: checks what its shards hand in, records it, and reports what could not be.
+"""Publishes a round of the official run: checks what its shards hand in, records it, and reports what was lost or failed.
 
 It says, too, whether another round is needed.
 """
@@ -63,13 +63,13 @@ def publish_round(
         CommandError: a step failed, or nothing was recorded though results are missing.
     """
     github = open_github(environment)
-    with report_failures(github, environment, accepted):
+    with _report_failures(github, environment, accepted):
         if PublishStep.CHECK in steps:
             _check(environment, official, assignment, paths, accepted)
         if PublishStep.RECORD not in steps:
             return
         recorded = _record(environment, official, assignment, accepted)
-        if not recorded and (items := missing_items(official, assignment, accepted)):
+        if not recorded and (items := _missing_items(official, assignment, accepted)):
             names = ", ".join(map(item_path, items[:3])) + (", …" if len(items) > 3 else "")
             raise CommandError(OUR_FAULT, f"nothing was recorded, though {len(items)} results were asked for: {names}")
     close_publish_issue(github, environment)
@@ -86,7 +86,7 @@ def _check(
     accepted: Path,
 ) -> None:
     checked = check_shards(official, assignment, paths, accepted, datetime.now(UTC))
-    write_round_report(accepted, assignment.shards, checked)
+    _write_round_report(accepted, assignment.shards, checked)
     for line in checked.refused:
         say(f"Refused: {line}")
     say(f"{len(checked.accepted)} results passed; {len(checked.lost)} shards handed in nothing usable.")
@@ -122,20 +122,20 @@ def _record(environment: WorkflowEnvironment, official: OfficialRun, assignment:
     keep_weights(official.clone, weights_to_keep(official, assignment, accepted, entries), datetime.now(UTC))
     published = record_accepted(official, challenge.season, accepted, datetime.now(UTC))
     recorded, already_recorded = len(published.recorded), published.known
-    write_summary(environment.summary_path, publish_summary(accepted, recorded, already_recorded))
+    write_summary(environment.summary_path, _publish_summary(accepted, recorded, already_recorded))
     say(f"{recorded} results were recorded, {already_recorded} were recorded already.")
     if published.amended:
         say(f"{published.amended} older results have their commits confirmed by GitHub now.")
     return recorded
 
 
-def write_round_report(accepted: Path, shards: int, checked: CheckedShards) -> None:
+def _write_round_report(accepted: Path, shards: int, checked: CheckedShards) -> None:
     """Write what was lost and refused beside the accepted files, for the step that records."""
     report = {"shards": shards, "lost": checked.lost, "refused": checked.refused[:LINES_SHOWN], "all": len(checked.refused)}
     write_atomically(accepted / REPORT_FILE, json.dumps(report).encode())
 
 
-def loss_lines(accepted: Path) -> list[str]:
+def _loss_lines(accepted: Path) -> list[str]:
     """What was lost and refused, in lines of Markdown; text from shards is only in code spans."""
     try:
         report = json.loads((accepted / REPORT_FILE).read_bytes())
@@ -151,13 +151,13 @@ def loss_lines(accepted: Path) -> list[str]:
     return lines
 
 
-def publish_summary(accepted: Path, recorded: int, known: int) -> str:
+def _publish_summary(accepted: Path, recorded: int, known: int) -> str:
     """The step's summary of a publish."""
     lines = [f"{recorded} results were recorded, {known} were known already.", ""]
-    return "\n".join([*lines, *(f"- {line}" for line in loss_lines(accepted))]) + "\n"
+    return "\n".join([*lines, *(f"- {line}" for line in _loss_lines(accepted))]) + "\n"
 
 
-def missing_items(official: OfficialRun, assignment: ShardAssignment, accepted: Path) -> list[WorkloadItem]:
+def _missing_items(official: OfficialRun, assignment: ShardAssignment, accepted: Path) -> list[WorkloadItem]:
     """The round's items that are neither accepted nor recorded by anybody, and still wanted.
 
     Raises:
@@ -197,11 +197,11 @@ def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[
 
 
 @contextmanager
-def report_failures(github: GitHub, workflow: WorkflowEnvironment, accepted: Path) -> Iterator[None]:
+def _report_failures(github: GitHub, workflow: WorkflowEnvironment, accepted: Path) -> Iterator[None]:
     """Report any failure of the block in the issue, and raise it again."""
     try:
         yield
     except Exception as error:
         why = str(error) if isinstance(error, CommandError) else f"{type(error).__name__}: {error}"
-        update_publish_issue(github, workflow, [code(escape_commands(why)), *loss_lines(accepted)])
+        update_publish_issue(github, workflow, [code(escape_commands(why)), *_loss_lines(accepted)])
         raise

@@ -1,6 +1,5 @@
 """Pullrank in a notebook: `import pullrank`."""
 
-from scripts.notebook.analysis import compare, evaluate, load_board, replay
-from scripts.notebook.exports import to_minari, to_tensorboard, to_wandb
+from scripts.notebook.analysis import compare, evaluate, load_board, replay, to_minari, to_tensorboard, to_wandb
 
 __all__ = ["compare", "evaluate", "load_board", "replay", "to_minari", "to_tensorboard", "to_wandb"]

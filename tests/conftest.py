@@ -32,7 +32,7 @@ MARKS = {
         "tests/leaderboard/scoring/test_same_on_every_processor.py", "tests/scripts/commands/",
         "tests/scripts/git/test_path_guard.py", "tests/scripts/git/test_tree_diff.py", "tests/scripts/github/doctor/",
         "tests/scripts/github/official/", "tests/scripts/import_evalai/", "tests/scripts/rehearsal/", "tests/scripts/runs/",
-        "tests/scripts/seasons/", "tests/scripts/static_site/", "tests/scripts/verification/",
+        "tests/scripts/maintenance/test_close_season.py", "tests/scripts/static_site/", "tests/scripts/verification/",
     ),
 }  # fmt: skip
 

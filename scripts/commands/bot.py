@@ -26,11 +26,17 @@ from scripts.github.pull_request.find_pull import WORKFLOW_DISPATCH, dispatched_
 from scripts.github.pull_request.reconcile import reconcile_pulls
 from scripts.github.pull_request.report_previews import report_recent, wait_for_more
 from scripts.github.start_official_run import output_what_is_due, start_official_run_if_due
-from scripts.github.workflow.event import WorkflowEnvironment, pull_event, read_workflow_environment
+from scripts.github.workflow.event import (
+    WorkflowEnvironment,
+    open_clone,
+    open_github,
+    open_github_for_teams,
+    pull_event,
+    read_workflow_environment,
+)
 from scripts.github.workflow.outputs import write_output
 from scripts.github.workflow.plan_context import parse_plan_context, refuse_secret, season_secret, seconds_to_wait
 from scripts.github.workflow.release_files import write_release
-from scripts.github.workflow.step_access import open_clone, open_github, open_github_for_teams
 from scripts.options import Jobs
 from scripts.repository.checkout import open_checkout
 from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
@@ -128,9 +134,7 @@ def built() -> int:
 
 
 @run.command()
-def deployed(
-    built: Annotated[str, typer.Option(help="The output of 'pullrank bot built'.")],
-) -> int:
+def deployed(built: Annotated[str, typer.Option(help="The output of 'pullrank bot built'.")]) -> int:
     """Record the commits that the deployed site was built from."""
     environment = _environment()
     deployed_site.note_deployed(open_clone(environment), deployed_site.parse_built(built), datetime.now(UTC))

@@ -18,8 +18,7 @@ from scripts.runs.local_evaluator import Evaluator, RunOptions, ended_in_words, 
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.runs.play_duels import DuelRunner, TournamentSummary, eligible_players, play_tournament
 from scripts.standings.recorded_standings import recorded_standings
-from scripts.static_site.build_site import build
-from scripts.static_site.local_build import fingerprint_of, is_current, remember_fingerprint
+from scripts.static_site.build_site import build, fingerprint_of, is_current, remember_fingerprint
 from scripts.terminal.standings_tables import standings_tables
 from scripts.verification.verify_records import SeenRecords, verify_files
 

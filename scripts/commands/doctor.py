@@ -12,13 +12,11 @@ from evaluator.host.docker.engine_errors import EngineError
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.github.api.client import GitHub
 from scripts.github.doctor.actions_checks import ACTIONS_CHECKS, runner_checks
-from scripts.github.doctor.protection_checks import PROTECTION_CHECKS, season_checks
-from scripts.github.doctor.repository_checks import REPOSITORY_CHECKS, check_identity
+from scripts.github.doctor.repository_checks import PROTECTION_CHECKS, REPOSITORY_CHECKS, check_identity, season_checks
 from scripts.github.doctor.setting_checks import Check, SettingFinding, SettingState, apply_repairs
-from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.options import GITHUB_API, AdministratorToken, ApiAddress, JsonList
 from scripts.repository.checkout import Checkout, open_checkout
-from scripts.repository.layout import OWNERS_PLACEHOLDER, repository_name
+from scripts.repository.layout import OWNERS_PLACEHOLDER, REPOSITORY_NAME, repository_name
 
 # What every leaderboard needs, whatever its challenge.yml says, in the order in which it is shown.
 CHECKS: tuple[Check, ...] = (*REPOSITORY_CHECKS, *ACTIONS_CHECKS, *PROTECTION_CHECKS)

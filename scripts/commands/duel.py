@@ -12,7 +12,7 @@ from scripts.options import LocalSandbox, PlayAgain
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.runs.local_evaluator import RunOptions, open_evaluator
 from scripts.runs.play_duels import DuelRunner, exit_code, find_player, play_missing_duels
-from scripts.terminal.duel_tables import duel_table
+from scripts.terminal.evaluation_tables import duel_table
 
 
 def run(

@@ -42,7 +42,7 @@ def run(
         drop_weights(clone, _own_weights(checkout, login), now)  # First: the rest cannot be found again once it is done.
         _push(clone, person, now)
     _write(checkout, person, login, moderated)
-    _say_what_is_left(checkout, clone, person, login, pushed=push)
+    _say_what_is_left(clone, person, login, pushed=push)
     return OK
 
 
@@ -135,7 +135,7 @@ def _is_named_after(folder: str, login: str) -> bool:
     return login in {name.partition(PLAYER_SEPARATOR)[0].replace("\0", "--") for name in names}
 
 
-def _say_what_is_left(checkout: Checkout, clone: GitRepository, person: ErasedPerson, login: str, *, pushed: bool) -> None:
+def _say_what_is_left(clone: GitRepository, person: ErasedPerson, login: str, *, pushed: bool) -> None:
     mark = person.renaming.mark
     say(f"{login} is {mark} now: {len(person.results)} results and {len(person.duels)} duels keep their scores and the hash")
     say("that they had; name, account number, logs, messages and links to runs are gone. Nobody else's rank has moved.")

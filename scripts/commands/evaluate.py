@@ -81,16 +81,14 @@ def _evaluate(evaluator: Evaluator, entry: AgentFolder, tasks: list[Task], optio
 
 def _import_tables(*, places: bool) -> None:
     """Import what prints a result: a tenth of a second, in which the evaluation waits for the sandbox's start anyway."""
-    for name in ("scripts.terminal.evaluation_tables", "scripts.terminal.duel_tables"):
-        importlib.import_module(name)
+    importlib.import_module("scripts.terminal.evaluation_tables")
     if places:
         importlib.import_module("scripts.standings.expected_place")
 
 
 def _print_tables(checkout: Checkout, entry: AgentFolder, results: list[Result], duels: list[Duel]) -> None:
     # Imported late, as `_play` does.
-    from scripts.terminal.duel_tables import duels_table
-    from scripts.terminal.evaluation_tables import evaluation_table
+    from scripts.terminal.evaluation_tables import duels_table, evaluation_table
 
     if results:
         evaluation_table(checkout.challenge, results)

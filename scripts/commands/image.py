@@ -59,11 +59,7 @@ def pull(reference: Reference, token: RegistryToken = "", output: StepOutput = N
 
 
 @run.command()
-def publish(
-    reference: Reference,
-    token: RegistryToken = "",
-    output: StepOutput = None,
-) -> int:
+def publish(reference: Reference, token: RegistryToken = "", output: StepOutput = None) -> int:
     """Push the image unless the registry has it, and write its digest to the step's outputs."""
     engine, base, name = _sources()
     target, pushed = registry_image(reference, name), False
@@ -96,8 +92,7 @@ def rebuild(extras: Extras = "") -> int:
 
 @run.command()
 def sbom(
-    extras: Extras = "",
-    out: Annotated[Path | None, typer.Option("--out", help="Write it to this file.")] = None,
+    extras: Extras = "", out: Annotated[Path | None, typer.Option("--out", help="Write it to this file.")] = None
 ) -> int:
     """Print what the image is made of, in CycloneDX 1.6, with the hashes of the locks."""
     names = extras.split()

@@ -8,8 +8,7 @@ import typer
 from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, nearest_line, parse_challenge, parse_yaml
 from leaderboard.core.store import write_atomically
 from scripts.console import OK, USAGE, CommandError, print_json, say
-from scripts.import_evalai.config_reader import ImportFaultError
-from scripts.import_evalai.conversion_report import KeyFate
+from scripts.import_evalai.config_reader import ImportFaultError, KeyFate
 from scripts.import_evalai.convert_challenge import MAX_PAGE_BYTES, ImportedChallenge, convert_challenge
 from scripts.options import JsonDocument
 
@@ -95,18 +94,12 @@ def _write(imported: ImportedChallenge, text: str, source: Path, out: Path, *, f
 
 
 def _print_report(imported: ImportedChallenge, written: list[str]) -> None:
-    for fate, title in (
-        (KeyFate.CARRIED, "Carried over"),
-        (KeyFate.CHANGED, "In another form"),
-        (KeyFate.DROPPED, "Left out"),
-    ):
-        notes = list(imported.report.with_fate(fate))
-        if notes:
-            say(f"\n{title}:")
-            for note in notes:
-                say(f"  {note.place}: {note.words}")
-    warnings = list(imported.report.with_fate(KeyFate.WARNING))
-    say(f"\n{len(warnings)} to check:" if warnings else "\nNo warnings.")
-    for note in warnings:
-        say(f"  {note.place}: {note.words}")
+    warnings = len(list(imported.report.with_fate(KeyFate.WARNING)))
+    titles = {KeyFate.CARRIED: "Carried over", KeyFate.CHANGED: "In another form", KeyFate.DROPPED: "Left out"}
+    for fate, title in {**titles, KeyFate.WARNING: f"{warnings} to check"}.items():
+        lines = [f"  {note.place}: {note.words}" for note in imported.report.with_fate(fate)]
+        for line in [f"\n{title}:", *lines] if lines else ():
+            say(line)
+    if not warnings:
+        say("\nNo warnings.")
     say(f"\nWritten: {', '.join(written)}. Next: 'pullrank check', then 'make demo'.")

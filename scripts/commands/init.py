@@ -16,9 +16,8 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import LOGIN
 from leaderboard.core.store import write_atomically
 from scripts.console import OK, USAGE, CommandError, say
-from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.repository.checkout import open_checkout
-from scripts.repository.layout import OWNERS_PLACEHOLDER
+from scripts.repository.layout import OWNERS_PLACEHOLDER, REPOSITORY_NAME
 
 SUITES_FOLDER = Path(evaluator.__file__).parent / "environments"
 _TASK_LINE = re.compile(r" *- id: *(\S+)")

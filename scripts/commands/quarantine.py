@@ -17,17 +17,11 @@ from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.git.folder_history import commit_times
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.git.pull_numbers import pull_numbers_by_agent
-from scripts.github.doctor.protection_checks import SEASON_ENVIRONMENT
-from scripts.github.workflow.step_access import TEAMS_VARIABLE
+from scripts.github.doctor.repository_checks import SEASON_ENVIRONMENT
+from scripts.github.workflow.event import TEAMS_VARIABLE
 from scripts.options import JsonDocument
 from scripts.repository.checkout import Checkout, open_checkout
-from scripts.repository.moderation_file import (
-    MODERATION_FILE,
-    HiddenRecord,
-    hidden_records,
-    with_entry,
-    without_quarantines,
-)
+from scripts.repository.moderation_file import MODERATION_FILE, HiddenRecord, hidden_records, with_entry, without_quarantines
 
 _FORM = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -53,13 +47,7 @@ def run(
         raise CommandError(USAGE, "say --since COMMIT, --why 'what went wrong' and --who your-login; or --lift")
     quarantine = _quarantine(checkout, clone, sha, {"login": login, "image": image, "why": why, "who": who, "link": link,
                                                     "replay": replay})  # fmt: skip
-    hidden = [
-        one
-        for one in hidden_records(
-            checkout.every_record, checkout.moderation.model_copy(update={"quarantines": (quarantine,)})
-        )
-        if one.quarantine == quarantine
-    ]
+    hidden = hidden_records(checkout.every_record, Moderation(quarantines=(quarantine,)))
     if not hidden:
         raise CommandError(USAGE, "no recorded result is covered; run 'pullrank recorded' first, or choose less narrowly")
     path = checkout.root / MODERATION_FILE

@@ -11,11 +11,7 @@ from scripts.repository.layout import SUBMISSIONS
 from scripts.standings.recorded_standings import recorded_standings
 
 
-def run(
-    task: OnlyTasks = None,
-    official: OfficialOnly = False,
-    as_json: JsonDocument = False,
-) -> int:
+def run(task: OnlyTasks = None, official: OfficialOnly = False, as_json: JsonDocument = False) -> int:
     """Rank what is recorded; nothing is played."""
     checkout = open_checkout(Path.cwd())
     standings = recorded_standings(checkout, official=official, tasks=task)

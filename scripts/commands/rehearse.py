@@ -1,8 +1,6 @@
 """`pullrank rehearse`: tests the whole way of a submission, from pull request to site, on the real repository."""
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -10,16 +8,10 @@ import typer
 
 from evaluator.model.identifiers import AGENT_RULE, NEW_AGENT
 from scripts.console import USAGE, CommandError, say
-from scripts.github.api.client import GitHub
-from scripts.github.api.downloads import fetch_page
-from scripts.github.workflow.event import REPOSITORY_NAME
 from scripts.options import GITHUB_API, AdministratorToken, ApiAddress
-from scripts.rehearsal.prerequisites import check_repository, parse_push_target, token_account
-from scripts.rehearsal.rehearsal import Rehearsal, RehearsalRequest, StepClock, StepRunner
-from scripts.rehearsal.rehearsal_observations import FetchPage
-from scripts.rehearsal.working_copy import open_working_copy
+from scripts.rehearsal.rehearsal import RehearsalRequest, StepClock, StepRunner, rehearse
 from scripts.repository.checkout import open_checkout
-from scripts.repository.layout import repository_name
+from scripts.repository.layout import REPOSITORY_NAME, repository_name
 
 
 def run(
@@ -58,43 +50,9 @@ def run(
         raise CommandError(USAGE, "rehearse needs an administrator's token: GH_TOKEN=$(gh auth token) pullrank rehearse")
     if not (yes or withdraw or sys.stdin.isatty()):
         raise CommandError(USAGE, "rehearse asks before it merges, and there is no terminal to answer on; pass --yes")
-    request = RehearsalRequest(agent=agent, fork=fork, task=task)
     steps = StepRunner(clock=StepClock(), say=say, minutes=minutes)
-    stage = RehearsalStage(name=name, token=token, api=api, confirm=(lambda question: True) if yes else typer.confirm)
-    return rehearse(stage, request, steps, gives_up=withdraw)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RehearsalStage:
-    """The repository of a rehearsal, and access to GitHub, the site and the user."""
-
-    name: str
-    token: str
-    api: str
-    confirm: Callable[[str], bool]
-    fetch: FetchPage = fetch_page
-    """Reads a page of the site; returns HTTP status and body."""
-    pace: float = 1.0
-    """Seconds between two writes, for GitHub's rate limits."""
-
-
-def rehearse(stage: RehearsalStage, request: RehearsalRequest, steps: StepRunner, *, gives_up: bool = False) -> int:
-    """Rehearse, or give a rehearsal up; returns the exit code.
-
-    Raises:
-        CommandError: a step failed or GitHub refuses; the message is one line with what to do.
-    """
-
-    def connect(repository: str) -> GitHub:
-        return GitHub(stage.token, stage.api, repository, sleep=steps.clock.pause, pace=stage.pace)
-
-    github = connect(stage.name)
-    account = token_account(github)
-    about = check_repository(github, stage.name)
-    home = parse_push_target(about)
-    with open_working_copy(home.url, stage.token) as working_copy:
-        rehearsal = Rehearsal(
-            github=github, connect=connect, about=about, home=home, account=account, working_copy=working_copy, steps=steps,
-            request=request, confirm=stage.confirm, fetch=stage.fetch,
-        )  # fmt: skip
-        return rehearsal.give_up() if gives_up else rehearsal.run()
+    request = RehearsalRequest(
+        agent=agent, fork=fork, task=task, name=name, token=token, api=api,
+        confirm=(lambda question: True) if yes else typer.confirm,
+    )  # fmt: skip
+    return rehearse(request, steps, gives_up=withdraw)

@@ -22,13 +22,8 @@ from leaderboard.core.store import write_atomically
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, say
 from scripts.repository.checkout import open_checkout
 
-SCHEMA_MODELS: dict[str, type[Frozen]] = {
-    "challenge": Challenge,
-    "submission": Submission,
-    "result": Result,
-    "trace": Trace,
-    "duel": Duel,
-}
+_MODELS: tuple[type[Frozen], ...] = (Challenge, Submission, Result, Trace, Duel)
+SCHEMA_MODELS = {model.__name__.lower(): model for model in _MODELS}
 SCHEMA_FOLDER = "site/pages/schemas"
 
 
@@ -75,9 +70,7 @@ def _docstrings(model: type[Frozen]) -> dict[str, str]:
     }
 
 
-def run(
-    check: Annotated[bool, typer.Option(help="Write nothing; fail if a schema is out of date.")] = False,
-) -> int:
+def run(check: Annotated[bool, typer.Option(help="Write nothing; fail if a schema is out of date.")] = False) -> int:
     """Generate the JSON Schemas in site/pages/schemas."""
     folder = open_checkout(Path.cwd()).root / SCHEMA_FOLDER
     files = {folder / f"{name}.json": schema(name) for name in SCHEMA_MODELS}

@@ -14,12 +14,12 @@ from leaderboard.core.store import write_atomically
 from scripts.console import OK, OUR_FAULT, USAGE, CommandError, print_json, say
 from scripts.git.data_branches import BranchCommit, open_branches, read_recorded, results_commit
 from scripts.git.git_repository import Credentials, GitRepository
-from scripts.github.doctor.protection_checks import SEASON_ENVIRONMENT
+from scripts.github.doctor.repository_checks import SEASON_ENVIRONMENT
+from scripts.maintenance.close_season import close_season, frozen_folder, refuse_open_phases, write_final
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.layout import RESULTS_BRANCH
 from scripts.repository.season_file import SEASON_FILE, RevealedSecret, SeasonFile, parse_seasons
-from scripts.seasons.close_season import close_season, frozen_folder, refuse_open_phases, write_final
 
 PUSHES = 5
 SeasonChange = Callable[[SeasonFile], SeasonFile]
@@ -111,11 +111,11 @@ def close(
     season = checkout.challenge.season
     if not by.strip() or len(by) > 200 or not by.isprintable():
         raise CommandError(USAGE, "--by is one line with a name, at most 200 letters")
-    closed = close_season(checkout, by.strip(), now, quiet=False, even_empty=yes)
-    _record(checkout, {"closed": closed.closing}, "close", _target(checkout, push, token, server), now)
-    say(f"{closed.closing.results} results verified, {closed.closing.steps:,} steps replayed; season {season} is closed.")
-    say(f"Archive: {closed.archive.path.relative_to(checkout.root)}, SHA-256 {closed.archive.sha256}")
-    say(f"Commit and push: {' '.join(str(path.relative_to(checkout.root)) for path in closed.written)}")
+    closing, archive = close_season(checkout, by.strip(), now, even_empty=yes)
+    _record(checkout, {"closed": closing}, "close", _target(checkout, push, token, server), now)
+    say(f"{closing.results} results verified, {closing.steps:,} steps replayed; season {season} is closed.")
+    say(f"Archive: {archive.relative_to(checkout.root)}, SHA-256 {closing.archive_sha256}")
+    say(f"Commit and push: {frozen_folder(checkout).relative_to(checkout.root)} CITATION.cff")
     say("Then put the archive where it stays, such as a release of this repository.")
     return OK
 

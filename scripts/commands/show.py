@@ -26,8 +26,7 @@ def run(
         print_json([*(result.document() for _, result in results), *(duel.model_dump(mode="json") for duel in duels)])
         return OK
     # Imported late: only tables need rich.
-    from scripts.terminal.duel_tables import duels_table
-    from scripts.terminal.evaluation_tables import episodes_table
+    from scripts.terminal.evaluation_tables import duels_table, episodes_table
 
     for each, result in results:
         episodes_table(each, result, marked_episodes(result, each, every=episodes))

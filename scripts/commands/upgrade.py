@@ -63,8 +63,7 @@ def _refuse_unclean(clone: GitRepository) -> None:
     changed = clone.status("--untracked-files=no")
     if changed:
         raise CommandError(
-            USAGE,
-            f"not committed: {quantity(len(changed), 'changed file')}, such as {changed[0][3:]}; commit it first",
+            USAGE, f"not committed: {quantity(len(changed), 'changed file')}, such as {changed[0][3:]}; commit it first"
         )
 
 

@@ -72,7 +72,7 @@ def _game(checkout: Checkout, entry: AgentFolder, task: str | None, *, wanted: b
 
 def _watch_match(match: OwnMatch, game: Task, target: Path | None) -> int:
     # Imported late: pictures take long to import.
-    from scripts.static_site.match_film import match_text, save_match, watched_positions
+    from scripts.static_site.game_frames import match_text, save_match, watched_positions
 
     as_text = target is None or target.suffix.lower() == ".txt"
     positions = watched_positions(match.duel, match.index, game, pictures=not as_text)

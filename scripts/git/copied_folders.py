@@ -7,9 +7,11 @@ another question: there every byte counts. What everybody starts from, unchanged
 
 import hashlib
 import itertools
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import starmap
 
 from evaluator.host.loading.manifest import MANIFESTS, parse_source_header
@@ -19,7 +21,7 @@ from evaluator.model.config.source_header import HEADER_BYTES, SOURCE_NAME, with
 from evaluator.model.config.submission import SubmissionKind
 from leaderboard.core.version_folders import duplicate_fault
 from scripts.git.git_repository import GitRepository, TreeLeaf
-from scripts.repository.unchanged_starters import is_starter
+from scripts.repository.layout import TEMPLATE_FOLDER
 
 # Only the line ends of files up to this size are looked at; weights are compared as they are.
 _TEXT_BYTES = 128 << 10
@@ -277,3 +279,26 @@ def _fault(one: _Folder, other: _Folder, differences: list[str]) -> str:
     if _is_same_owner(one, other):
         return duplicate_fault(other.path + how)
     return f"is the same agent as {other.path}{how}, which stands on main already; enter one of your own"
+
+
+# The agents that everybody starts from: what `pullrank new` writes, and the form of the site.
+# Lines that are written anew for the task, with such values only: an action is a number or zeros, and no code or table.
+_FILLED_IN = re.compile(
+    rb"^(?:(ACTION) = (?:-?\d{1,6}|[\[\]0., ]{1,2000})|(ENVIRONMENT) = \"[\w./:-]{1,100}\")$", re.MULTILINE
+)
+
+
+def is_starter(texts: Collection[bytes]) -> bool:
+    """Whether an agent's files, without its manifest and without line ends around them, are a starter's, unchanged."""
+    masked = {_masked(text) for text in texts}
+    return bool(masked) and any(masked <= starter for starter in _starters())
+
+
+@cache
+def _starters() -> tuple[frozenset[bytes], ...]:
+    folders = sorted(path for path in TEMPLATE_FOLDER.iterdir() if path.is_dir())
+    return tuple(frozenset(_masked(path.read_bytes()) for path in folder.iterdir() if path.is_file()) for folder in folders)
+
+
+def _masked(text: bytes) -> bytes:
+    return _FILLED_IN.sub(rb"\1\2", text.replace(b"\r\n", b"\n").strip(b"\n"))

@@ -1,15 +1,15 @@
-"""The agents on a commit, read from its objects, whatever the checkout has."""
+"""The agents and the rules on a commit, read from its objects, whatever the checkout has."""
 
 from collections.abc import Collection, Iterable
 
 from evaluator.host.loading.submission_folder import assemble, check_name
-from evaluator.host.loading.yaml_loader import LoadError
+from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.identifiers import AGENT, LOGIN
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.version_folders import duplicate_fault, without_duplicates
-from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf, by_folder
+from scripts.git.git_repository import FILE_MODES, GitError, GitRepository, TreeLeaf, by_folder
 from scripts.repository.checkout import AgentFolder
 from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS, folder_of
 
@@ -119,6 +119,14 @@ def _folder_fault(name: AgentName, leaves: list[TreeLeaf], limits: SubmissionLim
     except LoadError as error:
         return str(error)
     return None
+
+
+def rules_at(clone: GitRepository, commit: str) -> Challenge | None:
+    """challenge.yml at a commit; None where it cannot be read."""
+    try:
+        return parse_challenge(clone.run("show", f"{commit}:challenge.yml"))
+    except (GitError, LoadError):
+        return None
 
 
 def submission_at(clone: GitRepository, sha: str, entry: Entry, limits: SubmissionLimits) -> AgentFolder:

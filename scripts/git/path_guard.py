@@ -7,12 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from evaluator.host.loading.submission_folder import (
-    POINTER_FAULT,
-    check_name,
-    new_names_fault,
-    new_path_fault,
-)
+from evaluator.host.loading.submission_folder import POINTER_FAULT, check_name, new_names_fault, new_path_fault
 from evaluator.host.loading.weights_cache import POINTER_BYTES, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.usage import MIB

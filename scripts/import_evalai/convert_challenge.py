@@ -8,15 +8,8 @@ from typing import Any
 from bs4 import BeautifulSoup
 from markdownify import MarkdownConverter
 
-from scripts.import_evalai.config_reader import ConfigSection, ImportFaultError
-from scripts.import_evalai.conversion_report import ConversionReport, KeyFate
-from scripts.import_evalai.convert_phases import (
-    PhaseSplit,
-    custom_fields,
-    phase_document,
-    phase_splits,
-    warn_overlapping_phases,
-)
+from scripts.import_evalai import convert_phases
+from scripts.import_evalai.config_reader import ConfigSection, ConversionReport, ImportFaultError, KeyFate
 
 ReadFile = Callable[[str], bytes | None]
 """Reads a file of the configuration's folder; None if there is none."""
@@ -157,7 +150,7 @@ def convert_challenge(document: Any, read: ReadFile, env: str | None = None) -> 
         raise ImportFaultError(f"this is no EvalAI configuration: it has none of the keys {', '.join(_CONFIG_KEYS)}")
     report = ConversionReport()
     top = ConfigSection(document, "", report)
-    splits = phase_splits(top)
+    splits = convert_phases.phase_splits(top)
     pages = _pages(top, read)
     challenge = {
         **_title_and_season(top, pages),
@@ -224,7 +217,7 @@ def _submissions(top: ConfigSection) -> dict[str, Any]:
     return {} if size is None else {"image_mib": min(1 << 20, max(1, size >> 20))}
 
 
-def _task(phase_split: PhaseSplit, env: str | None) -> dict[str, Any]:
+def _task(phase_split: convert_phases.PhaseSplit, env: str | None) -> dict[str, Any]:
     document: dict[str, Any] = {"id": phase_split.task_id, "env": env or ENV_PLACEHOLDER, "title": phase_split.title}
     document["metrics"] = _task_metrics(phase_split.leaderboard, phase_split.split)
     split = phase_split.split
@@ -255,11 +248,8 @@ def _task_metrics(board: ConfigSection, split: ConfigSection) -> list[dict[str, 
         kind = _kind(label, schema, ranks=label == first)
         if kind is None:
             continue
-        metric: dict[str, Any] = {
-            "name": label[:60],
-            "kind": kind,
-            "direction": _direction(label, schema, split, label == first),
-        }
+        direction = _direction(label, schema, split, label == first)
+        metric: dict[str, Any] = {"name": label[:60], "kind": kind, "direction": direction}
         if kind == "success_rate":
             metric["threshold"] = 1
             schema.warn("labels", f"'{label}' is taken as a success rate: set its 'threshold'")
@@ -330,7 +320,7 @@ def _warn_unused_leaderboards(boards: list[ConfigSection], used: set[str], repor
             report.warn(board.place, "no phase split shows this leaderboard, so it is left out")
 
 
-def _phases(top: ConfigSection, splits: list[PhaseSplit], read: ReadFile) -> list[dict[str, Any]]:
+def _phases(top: ConfigSection, splits: list[convert_phases.PhaseSplit], read: ReadFile) -> list[dict[str, Any]]:
     phases = []
     for phase in top.sections("challenge_phases"):
         phase_tasks = [each for each in splits if each.phase.values is phase.values]
@@ -339,11 +329,11 @@ def _phases(top: ConfigSection, splits: list[PhaseSplit], read: ReadFile) -> lis
         if not phase_tasks:
             phase.report.warn(phase.place, f"no phase split belongs to '{phase.text('name')}', so it is left out")
             continue
-        phases.append(phase_document(_with_dates(phase, top), phase_tasks, description))
+        phases.append(convert_phases.phase_document(_with_dates(phase, top), phase_tasks, description))
     names = [phase["id"] for phase in phases]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ImportFaultError(f"challenge_phases: two phases are '{twice}'; give one another codename")
-    warn_overlapping_phases(phases, top.report)
+    convert_phases.warn_overlapping_phases(phases, top.report)
     return phases
 
 
@@ -368,7 +358,7 @@ def _people(top: ConfigSection, pages: dict[str, str]) -> dict[str, Any]:
     top.changed("anonymous_leaderboard", "people: anonymous_until, the challenge's end")
     if "terms.md" in pages:
         people["terms"] = "terms.md"
-    if custom := custom_fields(top.sections("challenge_phases")):
+    if custom := convert_phases.custom_fields(top.sections("challenge_phases")):
         people["fields"] = custom
     for key, documents in (("prizes", _prizes(top)), ("sponsors", _sponsors(top))):
         if documents:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluator.model.config.phase import to_utc
-from scripts.import_evalai.config_reader import ConfigSection, ImportFaultError
-from scripts.import_evalai.conversion_report import ConversionReport, KeyFate
+from scripts.import_evalai.config_reader import ConfigSection, ConversionReport, ImportFaultError, KeyFate
 
 # EvalAI's value for no limit.
 UNLIMITED = 100_000

@@ -10,7 +10,7 @@ from evaluator.model.config.people import CustomField, People
 from evaluator.model.config.source_header import SOURCE_NAME, header_of
 from evaluator.model.config.submission import MANIFEST_NAME, SubmissionKind
 from evaluator.model.config.task import Task
-from scripts.repository.unchanged_starters import TEMPLATE_FOLDER
+from scripts.repository.layout import TEMPLATE_FOLDER
 
 # Texts in the templates that are replaced by the new agent's values.
 _SCHEMA_PATH, _NAME_LINE, _TASKS_LINE = "../../../site/pages/schemas/submission.json", "name: My agent\n", "tasks: all\n"

@@ -17,17 +17,11 @@ from evaluator.model.config.moderation import RehearsalEntry
 from leaderboard.text.escape_markdown import cell
 from scripts.console import OK, STOPPED, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.github.api.client import GitHub, GitHubError
+from scripts.github.api.downloads import fetch_page
 from scripts.github.api.responses import GitHubAccount, PullRequest
-from scripts.rehearsal import rehearsal_observations
-from scripts.rehearsal.prerequisites import (
-    FINISHED,
-    SEARCHED_PULLS,
-    ConnectRepository,
-    PushTarget,
-    UnfinishedRehearsal,
-    find_fork,
-    find_unfinished,
-)
+from scripts.rehearsal import prerequisites
+from scripts.rehearsal import rehearsal_observations as observations
+from scripts.rehearsal.prerequisites import PushTarget, UnfinishedRehearsal
 from scripts.rehearsal.rehearsal_observations import FetchPage, Observation, ObservedState, printable
 from scripts.rehearsal.working_copy import (
     BRANCH_PREFIX,
@@ -35,6 +29,7 @@ from scripts.rehearsal.working_copy import (
     WorkingCopy,
     agent_files,
     choose_task,
+    open_working_copy,
 )
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 from scripts.repository.moderation_file import MODERATION_FILE, with_rehearsal_entry
@@ -56,17 +51,6 @@ class StepClock:
     day: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepLine:
-    """A finished step."""
-
-    at: str
-    name: str
-    expected: str
-    seen: str
-    seconds: float
-
-
 @dataclass(kw_only=True)
 class StepRunner:
     """The steps of one call of the command."""
@@ -75,7 +59,8 @@ class StepRunner:
     say: Callable[[str], None]
     minutes: float | None = None
     """Time limit of each step, instead of the defaults."""
-    lines: list[StepLine] = field(default_factory=list)
+    rows: list[str] = field(default_factory=list)
+    """The finished steps, each a row of a table in Markdown."""
 
     def wait(self, name: str, expected: str, observe: Callable[[], Observation], minutes: float, advice: str) -> str:
         """Observe every 10 seconds until the state is SEEN; returns the observation's text.
@@ -101,26 +86,31 @@ class StepRunner:
     def note(self, name: str, expected: str, seen: str, seconds: float = 0.0) -> None:
         """Print and remember a finished step."""
         at = self.clock.day().strftime("%H:%M:%S")
-        self.lines.append(StepLine(at=at, name=name, expected=expected, seen=seen, seconds=seconds))
+        self.rows.append(f"| {at} | {name} | {cell(expected)} | {cell(seen)} | {seconds:.0f} s |")
         self.say(f"{at}  {name} ({seconds:.0f} s): expected {expected}; seen: {seen}")
 
     def table(self) -> str:
         """The steps as a Markdown table."""
-        rows = [
-            f"| {line.at} | {line.name} | {cell(line.expected)} | {cell(line.seen)} | {line.seconds:.0f} s |"
-            for line in self.lines
-        ]
-        return "\n".join(["| UTC | Step | Expected | Seen | Waited |", "|---|---|---|---|---|", *rows])
+        return "\n".join(["| UTC | Step | Expected | Seen | Waited |", "|---|---|---|---|---|", *self.rows])
 
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsalRequest:
-    """The options of `pullrank rehearse`."""
+    """The options of `pullrank rehearse`, and how GitHub, the site and the user are reached."""
 
     agent: str
     fork: str | None
     """LOGIN or LOGIN/NAME; None for a branch of the repository itself."""
     task: str | None
+    name: str
+    """`owner/name` of the repository."""
+    token: str
+    api: str
+    confirm: Callable[[str], bool]
+    fetch: FetchPage = fetch_page
+    """Reads a page of the site; returns HTTP status and body."""
+    pace: float = 1.0
+    """Seconds between two writes, for GitHub's rate limits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +140,7 @@ class Rehearsal:
     """One call of `pullrank rehearse`."""
 
     github: GitHub
-    connect: ConnectRepository
+    connect: prerequisites.ConnectRepository
     about: dict[str, Any]
     """GitHub's description of the repository."""
     home: PushTarget
@@ -158,8 +148,6 @@ class Rehearsal:
     working_copy: WorkingCopy
     steps: StepRunner
     request: RehearsalRequest
-    confirm: Callable[[str], bool]
-    fetch: FetchPage
     site: str = field(default="", init=False)
 
     def run(self) -> int:
@@ -168,7 +156,7 @@ class Rehearsal:
         Raises:
             CommandError: a step failed or GitHub refuses; the message is one line with what to do.
         """
-        self.site = rehearsal_observations.site_address(self.github)
+        self.site = observations.site_address(self.github)
         unfinished = self._find_unfinished()
         entered = self._entered(unfinished)
         if not entered.pull.merged:
@@ -202,10 +190,10 @@ class Rehearsal:
     # State
 
     def _find_unfinished(self) -> UnfinishedRehearsal | None:
-        return find_unfinished(self.github, self.account, self._pulls())
+        return prerequisites.find_unfinished(self.github, self.account, self._pulls())
 
     def _pulls(self) -> list[PullRequest]:
-        return self.github.newest_pulls(SEARCHED_PULLS)
+        return self.github.newest_pulls(prerequisites.SEARCHED_PULLS)
 
     def _page(self, pull: PullRequest) -> str:
         return f"{self.about['html_url']}/pull/{pull.number}"
@@ -238,7 +226,7 @@ class Rehearsal:
 
     def _open_entering(self) -> EnteredAgent:
         main = self.working_copy.fetched_main()
-        head = find_fork(self.connect, self.request.fork, self.home) if self.request.fork else self.home
+        head = prerequisites.find_fork(self.connect, self.request.fork, self.home) if self.request.fork else self.home
         login = self.working_copy.owner_folder(main, self.account.login)
         folder = f"{SUBMISSIONS}/{login}/{self.request.agent}"
         if self.working_copy.has_folder(main, folder):
@@ -302,16 +290,10 @@ class Rehearsal:
         checks = f"Look at {self._page(pull)} and {runs}/preview.yml. {RUN_AGAIN}"
         report = f"Look at {runs}/report.yml: it comments. {RUN_AGAIN}"
         for name, expected, observe, minutes, advice in (
-            (
-                "preview begins",
-                "GitHub starts the workflow preview",
-                rehearsal_observations.preview_began,
-                START_MINUTES,
-                checks,
-            ),
-            ("preview ends", "it succeeds", rehearsal_observations.preview_ended, PREVIEW_MINUTES, checks),
-            ("comment", "one, with score and place", rehearsal_observations.preview_commented, FOLLOW_UP_MINUTES, report),
-            ("status", "success on the commit", rehearsal_observations.status_set, FOLLOW_UP_MINUTES, report),
+            ("preview begins", "GitHub starts the workflow preview", observations.preview_began, START_MINUTES, checks),
+            ("preview ends", "it succeeds", observations.preview_ended, PREVIEW_MINUTES, checks),
+            ("comment", "one, with score and place", observations.preview_commented, FOLLOW_UP_MINUTES, report),
+            ("status", "success on the commit", observations.status_set, FOLLOW_UP_MINUTES, report),
         ):
             self.steps.wait(name, expected, partial(observe, self.github, pull), minutes, advice)
 
@@ -320,7 +302,7 @@ class Rehearsal:
             f"Merge {self._page(pull)}? Until it is withdrawn, which this command does next, the agent is on the board "
             "and may take a place from others"
         )
-        if self.confirm(question):
+        if self.request.confirm(question):
             return True
         self.steps.say(f"Not merged. {RUN_AGAIN}")
         return False
@@ -362,9 +344,9 @@ class Rehearsal:
 
     def _wait_official_run(self, sha: str, title: str) -> None:
         advice = f"Look at {self.about['html_url']}/actions/workflows/official.yml. {RUN_AGAIN}"
-        begins = partial(rehearsal_observations.official_began, self.github, sha)
+        begins = partial(observations.official_began, self.github, sha)
         self.steps.wait(f"{title} begins", "GitHub starts the workflow official", begins, START_MINUTES, advice)
-        ends = partial(rehearsal_observations.official_ended, self.github, sha)
+        ends = partial(observations.official_ended, self.github, sha)
         self.steps.wait(f"{title} ends", "it succeeds", ends, OFFICIAL_MINUTES, advice)
 
     def _wait_official(self, entered: EnteredAgent, sha: str, *, is_leaving: bool) -> None:
@@ -372,16 +354,14 @@ class Rehearsal:
         self._wait_recorded(entered, "results branch")
         if not is_leaving:
             shown = partial(
-                rehearsal_observations.shown_on_site, self.fetch, self.site, entered.name, entered.digest, entered.task
+                observations.shown_on_site, self.request.fetch, self.site, entered.name, entered.digest, entered.task
             )
             self._wait_site("site", "the agent, ranked", shown)
         self._wait_announced(entered.pull, "Official:", "final comment", "one, with the official score")
 
     def _wait_recorded(self, entered: EnteredAgent, step: str) -> None:
         runs = f"{self.about['html_url']}/actions/runs"
-        observe = partial(
-            rehearsal_observations.result_recorded, self.working_copy, entered.task, entered.name, entered.digest, runs
-        )
+        observe = partial(observations.result_recorded, self.working_copy, entered.task, entered.name, entered.digest, runs)
         advice = f"Look at the official run's job publish, and whether a phase or a quota holds the agent back. {RUN_AGAIN}"
         self.steps.wait(step, "the record of exactly this version", observe, FOLLOW_UP_MINUTES, advice)
 
@@ -391,7 +371,7 @@ class Rehearsal:
         self.steps.wait(step, expected, lambda: observe(secrets.token_hex(4)), FOLLOW_UP_MINUTES, advice)
 
     def _wait_announced(self, pull: PullRequest, beginning: str, step: str, expected: str) -> None:
-        observe = partial(rehearsal_observations.result_announced, self.github, pull.number, beginning)
+        observe = partial(observations.result_announced, self.github, pull.number, beginning)
         advice = f"Look at {self._page(pull)} and the job announce of the official run. {RUN_AGAIN}"
         self.steps.wait(step, expected, observe, FOLLOW_UP_MINUTES, advice)
 
@@ -425,7 +405,7 @@ class Rehearsal:
         if self.working_copy.has_folder(main, entered.folder):
             raise CommandError(SUBMISSION_AT_FAULT, f"{entered.folder} is still on main; remove it. {RUN_AGAIN}")
         is_game = any(task.id == entered.task and task.game is not None for task in self._challenge(main).tasks)
-        gone = partial(rehearsal_observations.gone_from_site, self.fetch, self.site, entered.name, is_game=is_game)
+        gone = partial(observations.gone_from_site, self.request.fetch, self.site, entered.name, is_game=is_game)
         self._wait_site("site again", "no entry, and the record marked as a rehearsal", gone)
         self._wait_recorded(entered, "results branch again")
         self._wait_announced(pull, "Withdrawn", "last comment", "one that says that it is withdrawn")
@@ -455,7 +435,31 @@ class Rehearsal:
 
     def _post_report(self, pull: PullRequest, text: str) -> None:
         """Comment the steps on the pull request; a later call sees by this comment that the rehearsal is finished."""
-        self.github.create_comment(pull.number, f"{FINISHED}\n### Rehearsal\n\n{text}\n\n{self.steps.table()}\n")
+        self.github.create_comment(
+            pull.number, f"{prerequisites.FINISHED}\n### Rehearsal\n\n{text}\n\n{self.steps.table()}\n"
+        )
+
+
+def rehearse(request: RehearsalRequest, steps: StepRunner, *, gives_up: bool = False) -> int:
+    """Rehearse, or give a rehearsal up; returns the exit code.
+
+    Raises:
+        CommandError: a step failed or GitHub refuses; the message is one line with what to do.
+    """
+
+    def connect(repository: str) -> GitHub:
+        return GitHub(request.token, request.api, repository, sleep=steps.clock.pause, pace=request.pace)
+
+    github = connect(request.name)
+    account = prerequisites.token_account(github)
+    about = prerequisites.check_repository(github, request.name)
+    home = prerequisites.parse_push_target(about)
+    with open_working_copy(home.url, request.token) as working_copy:
+        rehearsal = Rehearsal(
+            github=github, connect=connect, about=about, home=home, account=account, working_copy=working_copy, steps=steps,
+            request=request,
+        )  # fmt: skip
+        return rehearsal.give_up() if gives_up else rehearsal.run()
 
 
 _ENTERING = (

@@ -167,7 +167,9 @@ class Checkout:
         faults: list[str] = []
         for path in self.folders:
             try:
-                entries.append(self._without_files(self.find(path)))
+                entry = self.find(path)
+                # Ten thousand agents with weights would fill the memory.
+                entries.append(replace(entry, folder=replace(entry.folder, blobs=())) if self.is_lean else entry)
             except LoadError as error:
                 faults.extend(error.lines)
         duplicates = without_duplicates([each.entry() for each in entries])[1]
@@ -175,10 +177,6 @@ class Checkout:
         faults += [f"{shown[one.name]}: is left out: it {duplicate_fault(shown[other.name])}" for one, other in duplicates]
         left_out = frozenset(one.name for one, _ in duplicates)
         return [each for each in entries if each.name not in left_out], faults, left_out
-
-    def _without_files(self, entry: AgentFolder) -> AgentFolder:
-        """In a lean checkout, the agent without its files: ten thousand agents with weights would fill the memory."""
-        return replace(entry, folder=replace(entry.folder, blobs=())) if self.is_lean else entry
 
     @cached_property
     def results(self) -> list[Result]:

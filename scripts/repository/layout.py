@@ -1,8 +1,10 @@
 """Names of the folders, branches and workflows of a board's repository."""
 
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from evaluator.model.identifiers import LOGIN
 from leaderboard.core.eligibility import LOCAL as LOCAL
 from leaderboard.core.entry import AgentName
 from leaderboard.core.store import ResultStore
@@ -11,8 +13,11 @@ SUBMISSIONS = "submissions"
 """Holds `<login>/<agent>/`."""
 EXAMPLE_AGENTS = "example_agents"
 """Holds `<agent>/`; these agents have the login `LOCAL`."""
+TEMPLATE_FOLDER = Path(__file__).parents[1] / "templates"
+"""Holds what `pullrank new` writes, a folder for each kind and adapter."""
 RESULTS, TRACES = "results", "traces"
 MAIN_BRANCH, RESULTS_BRANCH = "main", "results"
+REPOSITORY_NAME = re.compile(rf"{LOGIN.pattern}/[A-Za-z0-9._-]{{1,100}}")
 OFFICIAL_WORKFLOW = "official.yml"
 OWNERS_PLACEHOLDER = "@pullrank/maintainers"
 """Stands in CODEOWNERS until the host names its owners."""

@@ -138,9 +138,14 @@ def public_score(challenge: Challenge, result: Result) -> float | None:
 
 
 def seal_result(
-    challenge: Challenge, secret: SeasonSecret, result: Result, trace: bytes | None
+    challenge: Challenge, secret: SeasonSecret | None, result: Result, trace: bytes | None
 ) -> tuple[Result, bytes | None]:
-    """A result and its trace, encrypted with the season's secret; only its rounded score, if it has one, stays readable."""
+    """A result and its trace, encrypted with the season's secret; only its rounded score, if it has one, stays readable.
+
+    Unchanged without a secret.
+    """
+    if secret is None:
+        return result, trace
     from evaluator.host.seeds.encryption import encrypt_result
 
     return encrypt_result(result, trace, public_score(challenge, result), secret)
@@ -166,14 +171,13 @@ def decrypt_revealed(results: Iterable[Result], seasons: SeasonFile) -> list[Res
     readable = []
     for result in results:
         secret = seasons.secret_of(result.season, result.beacon) if result.sealed else None
+        if secret is None:
+            readable.append(result)
+            continue
+        from evaluator.host.seeds.encryption import decrypt_result
+
         try:
-            readable.append(_decrypted(result, secret) if secret else result)
+            readable.append(decrypt_result(result, secret))
         except ValueError as error:
             say(f"{result.path()}.json: cannot be decrypted ({error_in_words(error)}); it is left out")
     return readable
-
-
-def _decrypted(result: Result, secret: SeasonSecret) -> Result:
-    from evaluator.host.seeds.encryption import decrypt_result
-
-    return decrypt_result(result, secret)

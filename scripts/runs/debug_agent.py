@@ -11,16 +11,8 @@ from typing import Any
 import numpy as np
 
 from evaluator import wire
+from evaluator.host.duels import match_pool
 from evaluator.host.duels.evaluate_duel import DuelRequest
-from evaluator.host.duels.match_pool import (
-    LiveMatch,
-    MatchPool,
-    PlayedMatch,
-    act_body,
-    illegal_move,
-    malformed_move,
-    over_body,
-)
 from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.envs.spaces import IllegalActionError
 from evaluator.host.sandboxes.channel import clean_text
@@ -68,7 +60,7 @@ def play_here(request: EvaluationRequest, folder: Path, count: int) -> Iterator[
                 yield spec, played
 
 
-def play_match_here(request: DuelRequest, folder: Path, count: int) -> Iterator[PlayedMatch]:
+def play_match_here(request: DuelRequest, folder: Path, count: int) -> Iterator[match_pool.PlayedMatch]:
     """Play the first matches of an agent against itself, one after the other, without a sandbox and without clocks.
 
     Raises:
@@ -83,26 +75,26 @@ def play_match_here(request: DuelRequest, folder: Path, count: int) -> Iterator[
     }
     factory = _factory(folder, request.contenders[0].folder.submission, hello)
     servers = [_server(folder, factory, {**hello, "seed": seed}) for seed in specs[0].agent_seeds]
-    pool = MatchPool(game, specs, 1)
+    pool = match_pool.MatchPool(game, specs, 1)
     while (match := pool.start_next(0)) is not None:
         while not match.over:
             _play_move(pool, match, servers[match.side])
         for side, server in enumerate(servers):
             if factory.ends and match.asked(side):
                 with _blamed(f"match {match.spec.index}, its end: "):
-                    server.over(memoryview(b"".join(over_body([match], side, pool.encoder))))
+                    server.over(memoryview(b"".join(match_pool.over_body([match], side, pool.encoder))))
         match.position.close()
         yield pool.done[match.spec.index]
 
 
-def _play_move(pool: MatchPool, match: LiveMatch, server: AgentServer) -> None:
-    parts, leaves = act_body([match], match.side, pool.encoder)
+def _play_move(pool: match_pool.MatchPool, match: match_pool.LiveMatch, server: AgentServer) -> None:
+    parts, leaves = match_pool.act_body([match], match.side, pool.encoder)
     with _blamed(f"match {match.spec.index}, ply {match.plies}: "):
         move = int(np.frombuffer(server.answer(memoryview(b"".join(parts))), "<i8")[0])
     if move == wire.MALFORMED:
-        raise DebuggedFault(f"match {match.spec.index}, {malformed_move(match)}")
+        raise DebuggedFault(f"match {match.spec.index}, {match_pool.malformed_move(match)}")
     if move not in pool.game.legal(match.position.observe()):
-        raise DebuggedFault(f"match {match.spec.index}, {illegal_move(pool.game, match, move)}")
+        raise DebuggedFault(f"match {match.spec.index}, {match_pool.illegal_move(pool.game, match, move)}")
     if match.play(move, 0, leaves, 0):
         pool.settle(match)
 

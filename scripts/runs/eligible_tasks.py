@@ -15,8 +15,7 @@ from leaderboard.planning.refusal_reasons import SubmissionsEnded, reason_in_wor
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.season_commits import season_commits
-from scripts.git.version_origins import admission_context
+from scripts.git.version_origins import admission_context, season_commits
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout
 from scripts.repository.layout import EXAMPLE_AGENTS
 

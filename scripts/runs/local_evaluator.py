@@ -49,10 +49,7 @@ def choose_sandbox(sandbox: str, gpus: int = 0) -> "SelectedSandbox":
     with stderr_console().status("Preparing the sandbox …") as status:
         try:
             selected = select_sandbox(
-                sandbox,
-                base_image(os.environ),
-                lambda line: status.update(f"Building the image: {line[:80]}"),
-                gpus=gpus,
+                sandbox, base_image(os.environ), lambda line: status.update(f"Building the image: {line[:80]}"), gpus=gpus
             )
         except SandboxError as error:
             raise CommandError(OUR_FAULT, str(error)) from error

@@ -209,12 +209,7 @@ def eligible_players(checkout: Checkout) -> tuple[list[AgentFolder], list[str]]:
 
 
 def play_tournament(
-    runner: DuelRunner,
-    entries: Sequence[AgentFolder],
-    games: Sequence[Task],
-    *,
-    quiet: bool,
-    at_once: int | None = None,
+    runner: DuelRunner, entries: Sequence[AgentFolder], games: Sequence[Task], *, quiet: bool, at_once: int | None = None
 ) -> TournamentSummary:
     """Play every missing duel of these games and record each as it ends: validations first, then pairs.
 
@@ -234,13 +229,12 @@ def play_tournament(
     challenge = checkout.challenge.model_copy(update={"tasks": tuple(games)})
     game_ids = {task.id for task in games}
     played: list[Duel] = []
-    while items := _next_round(runner, challenge, entries, recorded, played):
-        requests = list(_requests(runner, challenge, entries, items))
+    while requests := _next_round(runner, challenge, entries, recorded, played):
         options = RunOptions(store=checkout.store, quiet=quiet, again=True, at_once=at_once)
         for duel, _ in play_missing_duels(runner, requests, options):
             played.append(duel)
             if not quiet:
-                say(duel_line(duel))
+                say(log_line(duel))
     return TournamentSummary(recorded=sum(duel.task in game_ids for duel in recorded), played=tuple(played))
 
 
@@ -250,7 +244,7 @@ def _next_round(
     entries: Sequence[AgentFolder],
     recorded: Sequence[Duel],
     played: Sequence[Duel],
-) -> list[DuelWorkItem]:
+) -> list[DuelRequest]:
     """The duels to play next: validations alone while there are any, so that all players are rated before pairing."""
     context = MeasurementContext(runtime_digest=runner.evaluator.runtime_digest, beacon=PREVIEW_BEACON, locks=lock_digests())
     failed = {(duel.players[0].name, duel.players[1].name, duel.key) for duel in played if duel.verdict is not Verdict.OK}
@@ -260,17 +254,11 @@ def _next_round(
         for item in missing
         if isinstance(item, DuelWorkItem) and (item.entries[0].name, item.entries[1].name, item.wanted.key()) not in failed
     ]
-    return [item for item in items if item.is_validation] or items
-
-
-def _requests(
-    runner: DuelRunner, challenge: Challenge, entries: Sequence[AgentFolder], items: Sequence[DuelWorkItem]
-) -> Iterator[DuelRequest]:
-    by_name = {entry.name: entry for entry in entries}
-    tasks = {task.id: task for task in challenge.tasks}
-    for item in items:
-        one, other = (by_name[entry.name] for entry in item.entries)
-        yield runner.request(one, other, tasks[item.task_id])
+    by_name, tasks = {entry.name: entry for entry in entries}, {task.id: task for task in challenge.tasks}
+    return [
+        runner.request(by_name[item.entries[0].name], by_name[item.entries[1].name], tasks[item.task_id])
+        for item in [item for item in items if item.is_validation] or items
+    ]
 
 
 # Words for logs, which hold nothing that a player wrote
@@ -281,18 +269,22 @@ def player_names(record: Result | Duel) -> str:
     return " v ".join(dict.fromkeys(f"{side.login}/{side.agent}" for side in record.sides))
 
 
-def duel_outcome(duel: Duel) -> str:
-    """How a duel ended; the text holds nothing that a player wrote."""
-    if duel.verdict is not Verdict.OK:
-        return str(duel.verdict)
-    if duel.is_validation:
-        return "refused" if validation_fault(duel) else "validated"
-    count = duel_totals(duel).counts[0]
+def outcome_for_log(record: Result | Duel) -> str:
+    """Who played what, and how it ended; the text holds nothing that a player wrote."""
+    return f"{player_names(record)} {_outcome(record)} on {record.task}"
+
+
+def _outcome(record: Result | Duel) -> str:
+    if isinstance(record, Result) or record.verdict is not Verdict.OK:
+        return str(record.verdict)
+    if record.is_validation:
+        return "refused" if validation_fault(record) else "validated"
+    count = duel_totals(record).counts[0]
     return f"+{count.won} ={count.drawn} -{count.lost}"
 
 
-def duel_line(duel: Duel) -> str:
+def log_line(record: Result | Duel) -> str:
     """One line for the log. A message is shown for internal errors only, and escaped: workflows execute log lines."""
-    message = duel.message.splitlines()
-    reason = f": {escape_commands(message[0])}" if duel.verdict is Verdict.INTERNAL_ERROR and message else ""
-    return f"{player_names(duel)} on {duel.task}: {duel_outcome(duel)}{reason}"
+    message = record.message.splitlines()
+    reason = f": {escape_commands(message[0])}" if record.verdict is Verdict.INTERNAL_ERROR and message else ""
+    return f"{player_names(record)} on {record.task}: {_outcome(record)}{reason}"

@@ -1,11 +1,11 @@
 """The standings of a checkout's recorded results; once submissions have ended, of the agents on main at that commit."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 
-from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.submission import Submission, SubmissionKind
@@ -19,10 +19,9 @@ from leaderboard.planning.admission import refused_entries, tasks_by_name
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.visibility import StandingsInput, as_shown, with_host_flags
 from scripts.console import CommandError, say
-from scripts.git.git_repository import GitError, GitRepository
-from scripts.git.main_entries import read_entries
-from scripts.git.season_commits import checked_season_commits, season_commits
-from scripts.git.version_origins import admission_context, presence_beacons
+from scripts.git.git_repository import GitRepository
+from scripts.git.main_entries import read_entries, rules_at
+from scripts.git.version_origins import admission_context, checked_season_commits, presence_beacons, season_commits
 from scripts.repository.checkout import Checkout, say_damaged
 
 
@@ -108,38 +107,31 @@ def with_presence_beacons(clone: GitRepository, commit: str, challenge: Challeng
 
 def of_our_sandbox(checkout: Checkout, records: Iterable[Record]) -> list[Record]:
     """The records that were played in the leaderboard's sandbox; the others are reported and left out."""
-    rules, kept = SandboxRules(GitRepository(checkout.root), checkout.challenge), []
+    fault_of, kept = sandbox_rule(checkout), []
     for record in records:
-        if fault := rules.fault(record):
+        if fault := fault_of(record):
             say(f"results/{record.path()}: {fault}; it does not rank")
         else:
             kept.append(record)
     return kept
 
 
-@dataclass(frozen=True)
-class SandboxRules:
-    """Which records count: those played in the sandbox that challenge.yml names now, or named when they were evaluated."""
+def sandbox_rule(checkout: Checkout) -> Callable[[Result | Duel], str | None]:
+    """Says why an official record does not rank; None if its sandbox is the leaderboard's, now or when it was evaluated."""
+    clone, sandbox = GitRepository(checkout.root), checkout.challenge.runners.sandbox
 
-    clone: GitRepository
-    challenge: Challenge
-    _named: dict[str, str | None] = field(default_factory=dict)
+    @cache
+    def named_at(commit: str) -> str | None:
+        rules = rules_at(clone, commit)
+        return rules.runners.sandbox if rules else None
 
-    def fault(self, record: Result | Duel) -> str | None:
-        """Why an official record does not rank; None if its sandbox is the leaderboard's, now or when it was evaluated."""
-        sandbox = self.challenge.runners.sandbox
-        if record.tier is not Tier.OFFICIAL or record.sandbox.value in (sandbox, self._named_at(record.provenance.commit)):
+    def fault(record: Result | Duel) -> str | None:
+        is_ours = record.tier is not Tier.OFFICIAL or record.sandbox.value == sandbox
+        if is_ours or (record.provenance.commit and record.sandbox.value == named_at(record.provenance.commit)):
             return None
         return f"it was played in {record.sandbox}, and this leaderboard evaluates in {sandbox}"
 
-    def _named_at(self, commit: str | None) -> str | None:
-        """The sandbox in challenge.yml at a commit; None if that cannot be read."""
-        if commit and commit not in self._named:
-            try:
-                self._named[commit] = parse_challenge(self.clone.run("show", f"{commit}:challenge.yml")).runners.sandbox
-            except (GitError, LoadError):
-                self._named[commit] = None
-        return self._named.get(commit or "")
+    return fault
 
 
 def erased_entries(moderation: Moderation) -> Iterator[Entry]:

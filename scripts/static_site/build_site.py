@@ -1,5 +1,6 @@
 """Build the whole static site: pages by MkDocs, agents' pages, documents, cards, the sitemap and robots.txt."""
 
+import hashlib
 import html
 import os
 import shutil
@@ -17,6 +18,7 @@ from leaderboard.api import document_files as documents
 from leaderboard.charts.social_cards import SocialCard, draw_position, render_card, social_cards
 from leaderboard.core.parallel import Partition, run_in_background
 from leaderboard.core.standings import Standings
+from leaderboard.core.store import write_atomically
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.onnx_reader import NetworkRefused
 from leaderboard.games.opening_book import has_book
@@ -35,7 +37,7 @@ from scripts.git.pull_numbers import pull_numbers_by_agent
 from scripts.processes import bounded_process
 from scripts.repository.checkout import Checkout
 from scripts.standings.recorded_standings import rank_recorded, recorded_input
-from scripts.static_site import local_build, search_index
+from scripts.static_site import search_index
 from scripts.static_site.game_frames import rendered_frames
 from scripts.static_site.render_episodes import middle_frame, picture_files, poster_files, rendered_replays
 
@@ -47,7 +49,7 @@ MKDOCS_BYTES = 1 << 20
 
 def build(checkout: Checkout, *, official: bool) -> Path:
     """Build the site from what is recorded; returns its folder. The old site stays until the new one is complete."""
-    local_build.forget_fingerprint(checkout.root)
+    forget_fingerprint(checkout.root)
     standings, context = gather_site_inputs(checkout, official=official)
     with stderr_console().status("Building the site …"):
         return build_in_folder(standings, context, checkout.root)
@@ -286,3 +288,50 @@ def networks(checkout: Checkout, standings: Standings) -> Mapping[str, str]:
         except NetworkRefused as error:
             say(f"{leader.shown}: the page of {board.task.id} plays its recorded moves, not its network: {error}")
     return documents
+
+
+_STAMP = Path("build") / "site-inputs.txt"
+_PAGE = Path("build") / "site" / "index.html"
+# Neither is made from by hand or recorded; git says in these files what is checked out.
+_LEFT_OUT = ("build", "node_modules", "__pycache__")
+_GIT_FILES = (".git/HEAD", ".git/logs/HEAD", ".git/packed-refs")
+
+
+def is_current(root: Path, fingerprint: str) -> bool:
+    """Whether the site was built from what has this fingerprint."""
+    try:
+        return (root / _STAMP).read_text() == fingerprint and (root / _PAGE).exists()
+    except OSError:
+        return False
+
+
+def remember_fingerprint(root: Path, fingerprint: str) -> None:
+    """Note what the site was built from."""
+    write_atomically(root / _STAMP, fingerprint.encode())
+
+
+def forget_fingerprint(root: Path) -> None:
+    """Note that the site is about to be another one."""
+    (root / _STAMP).unlink(missing_ok=True)
+
+
+def fingerprint_of(root: Path, day: str) -> str:
+    """A hash over the name, size and time of change of every file of a checkout, the day and the site's address.
+
+    Code of the package is among the files where the checkout is its own; rendered replays are named by their contents.
+    """
+    digest = hashlib.sha256(f"{day} {os.environ.get('PULLRANK_SITE_URL', '')}".encode())
+    for path, status in _files(root):
+        digest.update(f"\0{path}\0{status.st_size}\0{status.st_mtime_ns}".encode())
+    return digest.hexdigest()
+
+
+def _files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
+    for name in _GIT_FILES:
+        if (root / name).is_file():
+            yield name, (root / name).stat()
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _LEFT_OUT)
+        for name in sorted(files):
+            path = Path(folder, name)
+            yield str(path), path.lstat()

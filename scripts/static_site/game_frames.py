@@ -1,9 +1,14 @@
-"""Frames of games for which we have no board drawing: their environments render the recorded moves, as text or pictures."""
+"""Recorded matches position by position: frames for the site, and a match as text or as a moving picture.
+
+The games' environments render the moves; the site shows frames of the games for which we have no board drawing.
+"""
 
 import base64
 import io
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,13 +20,22 @@ from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame, op
 from evaluator.model import canonical_json
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
+from evaluator.model.visible_text import printable_line
 from leaderboard.core.game_standings import GameStandings, shown_duels
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
-from leaderboard.games.game_drawings import drawing_of
+from leaderboard.games.game_drawings import action_word, drawing_of, position_text
+from leaderboard.games.match_replay import end_reason, match_outcome, side_names
 from leaderboard.site_context import AllFrames, ReplayFrames
 from scripts.console import progress_bar, say
-from scripts.static_site.render_episodes import TERMINAL_ESCAPES
+from scripts.static_site.render_episodes import (
+    TERMINAL_ESCAPES,
+    WATCHED_SIDE,
+    draw_without_screen,
+    save_film,
+    shrink_frame,
+    text_picture,
+)
 
 # Matches of each duel: its first opening from both sides, and the first two in which a rule was broken.
 WATCHED, BROKEN = 2, 2
@@ -90,7 +104,7 @@ def _read(path: Path) -> dict[int, ReplayFrames] | None:
         return None
 
 
-def rendering_game(task: Task, modes: Sequence[str]) -> tuple[PettingZooGame, str | None]:
+def _rendering_game(task: Task, modes: Sequence[str]) -> tuple[PettingZooGame, str | None]:
     """The game, made so that it renders by the first of the modes that it has; without a mode where it has none."""
     game = open_game(task)
     with import_entry_point(f"the game {task.game} cannot be rendered"):
@@ -105,7 +119,7 @@ class _FrameRenderer:
     """Renders positions by a game's environment, as text where it can, else as pictures."""
 
     def __init__(self, task: Task) -> None:
-        self._game, self._mode = rendering_game(task, ("ansi", "rgb_array"))
+        self._game, self._mode = _rendering_game(task, ("ansi", "rgb_array"))
         if self._mode is None:
             raise EnvironmentFault(f"the game {task.game} renders neither text (ansi) nor pictures (rgb_array)")
 
@@ -123,14 +137,14 @@ class _FrameRenderer:
 
     def _match(self, seed: str, moves: Sequence[int], first: int, side: int) -> dict[str, Any]:
         """Every position of a match, up to the first move that the game does not accept any more."""
-        positions, players = replay_positions(self._game, seed, moves, lambda position, _: position.render())
+        positions, players = _replay_positions(self._game, seed, moves, lambda position, _: position.render())
         movers = [player ^ first for player in players]
         if self._mode == "ansi":
             return {"texts": [TERMINAL_ESCAPES.sub("", str(text)) for text in positions], "images": [], "movers": movers}
         return {"texts": [], "images": [png_data_url(downscaled(np.asarray(p), side)) for p in positions], "movers": movers}
 
 
-def replay_positions(
+def _replay_positions(
     game: PettingZooGame, seed: str, moves: Sequence[int], show: Callable[[GamePosition, int], T]
 ) -> tuple[list[T], list[int]]:
     """What `show` makes of every position of a match and its ply, up to the first move that the game does not accept.
@@ -169,3 +183,106 @@ def png_data_url(picture: np.ndarray[Any, Any]) -> str:
     png = io.BytesIO()
     Image.fromarray(picture).save(png, "PNG", optimize=True)
     return "data:image/png;base64," + base64.b64encode(png.getvalue()).decode()
+
+
+# Pictures of a match; of a longer one not every position is drawn.
+MAX_PICTURES = 300
+_MOVE_MILLISECONDS = 700
+_CAPTION_CHARACTERS = 78
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchedPosition:
+    """A position of a match, with the move that led to it."""
+
+    caption: tuple[str, ...]
+    """Lines about the move; of the last position also how the match ended."""
+    text: str
+    """Empty where neither the game nor we can write it."""
+    picture: Image.Image | None
+
+
+def watched_positions(duel: Duel, index: int, task: Task, *, pictures: bool) -> list[WatchedPosition]:
+    """Every position of a match, or that many of a long one as a film may have.
+
+    Raises:
+        EnvironmentFault: the game cannot be opened or rendered here.
+    """
+    moves = duel.match_moves()[index]
+    draw_without_screen()
+    game, mode = _rendering_game(task, ("rgb_array", "ansi") if pictures else ("ansi",))
+    every = max(1, -(-len(moves) // MAX_PICTURES)) if pictures else 1
+    drawn = {*range(0, len(moves) + 1, every), len(moves)}
+    with import_entry_point(f"the game {task.game} cannot be rendered"):
+        shown, players = _replay_positions(game, duel.seeds[index // 2], moves, partial(_render, mode, drawn))
+    captions = _captions(duel, index, task, [player ^ index % 2 for player in players])
+    positions = []
+    for ply in sorted(drawn & set(range(len(shown)))):
+        rendered = shown[ply]
+        text = TERMINAL_ESCAPES.sub("", rendered) if isinstance(rendered, str) else position_text(task, moves[:ply]) or ""
+        picture = rendered if isinstance(rendered, Image.Image) else None
+        positions.append(WatchedPosition(caption=captions[ply], text=text, picture=picture))
+    return positions
+
+
+def _render(mode: str | None, drawn: set[int], position: GamePosition, ply: int) -> Any:
+    if mode is None or ply not in drawn:
+        return None
+    rendered = position.render()
+    return str(rendered) if mode == "ansi" else shrink_frame(np.asarray(rendered)[..., :3], WATCHED_SIDE)
+
+
+def _captions(duel: Duel, index: int, task: Task, movers: Sequence[int]) -> list[tuple[str, ...]]:
+    """The lines about each position."""
+    names, match = side_names(duel), duel.matches[index]
+    captions: list[tuple[str, ...]] = [(f"{names[0]} against {names[1]}, {names[index % 2]} begins",)]
+    for ply, (mover, move) in enumerate(zip(movers, duel.match_moves()[index], strict=False), 1):
+        drawn_move = ", drawn for both" if ply <= task.opening else ""
+        captions.append((f"move {ply}: {names[mover]} {action_word(task, move)}{drawn_move}",))
+    captions[-1] += (f"{match_outcome(match, names)}: {end_reason(match, duel, task)}",)
+    return captions
+
+
+def match_text(positions: Sequence[WatchedPosition]) -> str:
+    """A match for a terminal or a file: captions and positions, with an empty line between two."""
+    blocks = []
+    for position in positions:
+        lines = [*position.caption, *position.text.rstrip().splitlines()]
+        blocks.append("\n".join(printable_line(line) for line in lines))
+    return "\n\n".join(blocks) + "\n"
+
+
+def save_match(positions: Sequence[WatchedPosition], target: Path) -> None:
+    """Save a match as a moving picture.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    boards = [position.picture or text_picture(position.text) for position in positions]
+    lines = max(len(_wrapped(position.caption)) for position in positions)
+    captions = [text_picture("\n".join(_padded(position.caption, lines))) for position in positions]
+    size = (max(*(each.width for each in boards), captions[0].width), max(each.height for each in boards))
+    save_film(
+        [_with_caption(board, caption, size) for board, caption in zip(boards, captions, strict=True)],
+        target, _MOVE_MILLISECONDS,
+    )  # fmt: skip
+
+
+def _wrapped(caption: Sequence[str]) -> list[str]:
+    return [
+        line[begin : begin + _CAPTION_CHARACTERS] for line in caption for begin in range(0, len(line), _CAPTION_CHARACTERS)
+    ]
+
+
+def _padded(caption: Sequence[str], lines: int) -> list[str]:
+    """So many lines of the full width, so that all captions of a film have one size."""
+    wrapped = _wrapped(caption)
+    return [line.ljust(_CAPTION_CHARACTERS) for line in [*wrapped, *[""] * (lines - len(wrapped))]]
+
+
+def _with_caption(board: Image.Image, caption: Image.Image, size: tuple[int, int]) -> Image.Image:
+    """A board above its caption, on the caption's ground."""
+    frame = Image.new("RGB", (size[0], size[1] + caption.height), caption.getpixel((0, 0)))
+    frame.paste(board, ((size[0] - board.width) // 2, (size[1] - board.height) // 2))
+    frame.paste(caption, (0, size[1]))
+    return frame

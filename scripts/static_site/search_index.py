@@ -61,10 +61,6 @@ def _duels(standings: Standings) -> Iterator[SearchEntry]:
         names = {row.entry.name: row.entry.submission.name for row in game.rows}
         for duel in islice(shown_duels(game), SEARCHED_DUELS):
             first, second = side_names(duel, [names.get(AgentName(*player.name)) for player in duel.players])
-            title = game.task.title or game.task.id
             address = urls.address(urls.duel_page(game.task.id, duel))
-            yield {
-                "location": address,
-                "title": f"{first} v {second}",
-                "text": f"Duel in {title}, {len(duel.matches)} matches",
-            }
+            text = f"Duel in {game.task.title or game.task.id}, {len(duel.matches)} matches"
+            yield {"location": address, "title": f"{first} v {second}", "text": text}

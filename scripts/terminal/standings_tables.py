@@ -96,14 +96,8 @@ def _row_cells(task: Task, row: TaskRow) -> list[str | Text]:
     others = [number_text(value, metric.decimals) for metric, value in zip(other_metrics(task), row.others, strict=True)]
     place = [NONE, NONE] if estimate.is_missing else _place_cells(row)
     names = [typed(row.entry.submission.name), _author(row.entry.login)]
-    return [
-        *place,
-        *names,
-        score,
-        interval_text(low, high),
-        *others,
-        SUPERSEDED_TAG if row.superseded_by else tries_mark(row.tries) or "ok",
-    ]
+    tag = SUPERSEDED_TAG if row.superseded_by else tries_mark(row.tries) or "ok"
+    return [*place, *names, score, interval_text(low, high), *others, tag]
 
 
 def _place_cells(row: TaskRow | OverallRow | GameRow) -> list[str]:

@@ -53,29 +53,30 @@ def compare_runs(
     differences: Callable[[Rerunnable, Rerunnable], list[str]],
     excuse: Callable[[Rerunnable], str | None],
     machine: Callable[[Rerunnable], object],
-) -> tuple[VerificationStatus, list[str]]:
+) -> RerunOutcome:
     """The status of a verified record after its agents are played again, and the reasons.
 
     A record is refuted only if its agents are deterministic: the second run differs from the record, a third run equals the
     second, all were made on the same kind of machine, and none of them has an excuse.
 
     `differences`: what differs in the second of two runs, each in one sentence. `excuse`: why an agent may legitimately act
-    otherwise in a run. `machine`: what of it an agent's actions may depend on.
-
-    Raises:
-        _RerunError: by `play`, if playing again failed on our side.
+    otherwise in a run. `machine`: what of it an agent's actions may depend on. `play` raises _RerunError if it failed on our
+    side.
     """
-    second = play()
-    different: list[str] = differences(recorded, second)
-    if not different:
-        return VerificationStatus.VERIFIED, []
-    if machine(recorded) != machine(second):
-        return VerificationStatus.NOT_REPEATABLE, [OTHER_MACHINE, *different]
-    if reason := excuse(recorded) or excuse(second):
-        return VerificationStatus.NOT_REPEATABLE, [reason, *different]
-    if differences(second, play()):
-        return VerificationStatus.NOT_REPEATABLE, [NOT_DETERMINISTIC, *different]
-    return VerificationStatus.REFUTED, [NOT_REPRODUCED, *different]
+    try:
+        second = play()
+        different: list[str] = differences(recorded, second)
+        if not different:
+            return VerificationStatus.VERIFIED, []
+        if machine(recorded) != machine(second):
+            return VerificationStatus.NOT_REPEATABLE, [OTHER_MACHINE, *different]
+        if reason := excuse(recorded) or excuse(second):
+            return VerificationStatus.NOT_REPEATABLE, [reason, *different]
+        if differences(second, play()):
+            return VerificationStatus.NOT_REPEATABLE, [NOT_DETERMINISTIC, *different]
+        return VerificationStatus.REFUTED, [NOT_REPRODUCED, *different]
+    except _RerunError as error:
+        return None, [str(error)]
 
 
 def rerun(
@@ -96,11 +97,8 @@ def rerun(
     for position, verification in enumerate(verifications):
         if verification.status is VerificationStatus.VERIFIED:
             path = Path(verification.path)
-            job = (
-                _duel_job(runner, path, find_entry)
-                if verification.path in duels
-                else _result_job(evaluator, path, find_entry)
-            )
+            is_duel = verification.path in duels
+            job = _duel_job(runner, path, find_entry) if is_duel else _result_job(evaluator, path, find_entry)
             if job is None:
                 say(f"{verification.path}: its agent is not here in that version; it was only replayed")
                 continue
@@ -114,13 +112,6 @@ def rerun(
             continue
         judged[positions[index]] = dataclasses.replace(verification, status=status, faults=(*verification.faults, *reasons))
     return judged
-
-
-def _or_failure(compare: Callable[[], tuple[VerificationStatus, list[str]]]) -> RerunOutcome:
-    try:
-        return compare()
-    except _RerunError as error:
-        return None, [str(error)]
 
 
 def _result_job(evaluator: Evaluator, path: Path, find_entry: FindEntry) -> RerunJob | None:
@@ -151,14 +142,12 @@ def _result_job(evaluator: Evaluator, path: Path, find_entry: FindEntry) -> Reru
                 raise _RerunError(result.message)
             return result, trace
 
-        return _or_failure(
-            lambda: compare_runs(
-                (before, trace),
-                play,
-                differences=lambda before, now: list(_differences(before, now)),
-                excuse=lambda run: _excuse(run[0]),
-                machine=lambda run: (run[0].runtime_digest, run[0].sandbox, run[0].platform, run[0].gpus),
-            )
+        return compare_runs(
+            (before, trace),
+            play,
+            differences=lambda before, now: list(_differences(before, now)),
+            excuse=lambda run: _excuse(run[0]),
+            machine=lambda run: (run[0].runtime_digest, run[0].sandbox, run[0].platform, run[0].gpus),
         )
 
     return evaluator.job(request).playing(compare)
@@ -188,12 +177,12 @@ def _duel_job(runner: DuelRunner, path: Path, find_entry: FindEntry) -> RerunJob
     def compare(report: ReportProgress) -> RerunOutcome:
         if recorded.verdict is not Verdict.OK:
             return VerificationStatus.VERIFIED, []
-        return _or_failure(lambda: compare_duel(recorded, lambda: runner.play(request, report)))
+        return compare_duel(recorded, lambda: runner.play(request, report))
 
     return runner.job(request).playing(compare)
 
 
-def compare_duel(recorded: Duel, play_once: Callable[[], Duel]) -> tuple[VerificationStatus, list[str]]:
+def compare_duel(recorded: Duel, play_once: Callable[[], Duel]) -> RerunOutcome:
     """The status of a verified duel after it is played again, and the reasons."""
 
     def play() -> Duel:

@@ -3,12 +3,12 @@
 import math
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 
-from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import EXTRAS, memory_mib
 from evaluator.model.config.task import Task
@@ -19,7 +19,8 @@ from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName
 from scripts.git.folder_history import FolderHistory, FolderState, VersionPeriod, commit_times, folder_of
 from scripts.git.git_repository import OBJECT_NAME, GitError, GitRepository
-from scripts.git.season_commits import season_commits
+from scripts.git.main_entries import rules_at
+from scripts.git.version_origins import season_commits
 
 # How far another machine's clock may be ahead.
 MAX_CLOCK_LEAD = timedelta(days=1)
@@ -159,9 +160,9 @@ class MainHistory:
 
     def __init__(self, clone: GitRepository, main: str) -> None:
         self._clone, self._main = clone, main
-        self._rules: dict[str, Challenge | None] = {}
-        self._finals: dict[str, str | None] = {}
-        self._protocols: dict[str, int | None] = {}
+        self._rules_at = cache(partial(rules_at, clone))
+        self._final = cache(self._find_final)
+        self._measurement_version = cache(self._read_measurement_version)
 
     @cached_property
     def _history(self) -> FolderHistory:
@@ -234,12 +235,10 @@ class MainHistory:
             not period.left or position < self._commits[period.left][0]
         )
 
-    def _final(self, season: str) -> str | None:
+    def _find_final(self, season: str) -> str | None:
         """The commit that ended the submissions of a season; None if there is none."""
-        if season not in self._finals:
-            final = season_commits(self._clone, self._main, season).final
-            self._finals[season] = final.sha if final else None
-        return self._finals[season]
+        final = season_commits(self._clone, self._main, season).final
+        return final.sha if final else None
 
     def _latest(self, states: Sequence[FolderState]) -> str:
         """The latest of these states' commits: of two players' beacons the later one counts."""
@@ -259,7 +258,7 @@ class MainHistory:
             at += timedelta(hours=1)
         if at + CLOCK_TOLERANCE < position_and_time[1]:
             yield f"it was evaluated before there was commit {commit[:12]}"
-        rules = self._challenge(commit)
+        rules = self._rules_at(commit)
         task = rules.task(record.task) if rules else None
         if rules is None:
             return
@@ -278,33 +277,18 @@ class MainHistory:
         if secret_hash(record.beacon) is not None and rules.sealed_beacon != record.beacon:
             yield f"challenge.yml at commit {commit[:12]} seals the season with another secret"
 
-    def _measurement_version(self, commit: str) -> int | None:
+    def _read_measurement_version(self, commit: str) -> int | None:
         """The number of the rules that the evaluator at a commit measures by; None where it holds no evaluator."""
-        if commit not in self._protocols:
-            self._protocols[commit] = next(
-                filter(None, (self._number(commit, path) for path in _MEASUREMENT_VERSION_FILES)), None
-            )
-        return self._protocols[commit]
-
-    def _number(self, commit: str, path: str) -> int | None:
-        try:
-            match = _MEASUREMENT_VERSION.search(self._clone.run("show", f"{commit}:{path}").decode("utf-8", "replace"))
-        except GitError:
-            return None
-        return int(match[1]) if match else None
-
-    def _challenge(self, commit: str) -> Challenge | None:
-        """challenge.yml at a commit; None where it cannot be read."""
-        if commit not in self._rules:
-            try:
-                self._rules[commit] = parse_challenge(self._clone.run("show", f"{commit}:challenge.yml"))
-            except (GitError, LoadError):
-                self._rules[commit] = None
-        return self._rules[commit]
+        for path in _MEASUREMENT_VERSION_FILES:
+            with suppress(GitError):
+                text = self._clone.run("show", f"{commit}:{path}").decode("utf-8", "replace")
+                if match := _MEASUREMENT_VERSION.search(text):
+                    return int(match[1])
+        return None
 
     def knows_rules_of(self, record: Result | Duel) -> bool:
         """Whether challenge.yml at the record's commit can be read, so that `check` compared the limits with it."""
-        return record.tier is Tier.OFFICIAL and self._challenge(record.provenance.commit or "") is not None
+        return record.tier is Tier.OFFICIAL and self._rules_at(record.provenance.commit or "") is not None
 
 
 def open_main_history(root: Path) -> MainHistory | None:

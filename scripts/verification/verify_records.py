@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +32,7 @@ from evaluator.model.records.result import Result, Tier
 from leaderboard.core.store import RESULT, ResultStore, write_atomically
 from scripts.console import progress_bar, say
 from scripts.repository.season_file import SeasonFile, is_public_score_correct, read_seasons
-from scripts.verification.verify_claims import (
-    HistoryFindings,
-    MainHistory,
-    RecordPlace,
-    claim_faults,
-    limit_fault,
-    open_main_history,
-)
+from scripts.verification import verify_claims
 
 
 class SeenRecords:
@@ -87,7 +81,7 @@ class VerificationJob:
     """The secret of a sealed season, in the official run only."""
     seasons: SeasonFile = field(default_factory=SeasonFile)
     """For the secrets that are published."""
-    place: RecordPlace | None = None
+    place: verify_claims.RecordPlace | None = None
     """Where it is recorded; None for a shard's results, whose statements are compared with the request instead."""
 
 
@@ -105,19 +99,18 @@ def verify_files(
     return check_history(verify_jobs(jobs, quiet=quiet, at_once=at_once), challenge, store.results.parent)
 
 
-def _place(store: ResultStore, path: Path, now: datetime) -> RecordPlace:
-    return RecordPlace(path=path.relative_to(store.results).as_posix().removesuffix(RESULT), now=now)
+def _place(store: ResultStore, path: Path, now: datetime) -> verify_claims.RecordPlace:
+    return verify_claims.RecordPlace(path=path.relative_to(store.results).as_posix().removesuffix(RESULT), now=now)
 
 
 def check_history(verifications: Iterable[Verification], challenge: Challenge, root: Path) -> list[Verification]:
     """Add what main's history says of official records to the verifications that are not refuted yet."""
-    checked, history, is_opened, without_history = [], None, False, 0
+    open_history = cache(partial(verify_claims.open_main_history, root))
+    checked, without_history = [], 0
     for verification in verifications:
-        is_refuted = verification.status is VerificationStatus.REFUTED
-        record = None if is_refuted else parse_record(Path(verification.path).read_bytes())
-        if record is not None and record.tier is Tier.OFFICIAL and not is_opened:
-            history, is_opened = open_main_history(root), True
-        if record is not None:
+        if verification.status is not VerificationStatus.REFUTED:
+            record = parse_record(Path(verification.path).read_bytes())
+            history = open_history() if record.tier is Tier.OFFICIAL else None
             without_history += history is None and record.tier is Tier.OFFICIAL
             verification = _with_history(verification, record, challenge, history)
         checked.append(verification)
@@ -130,14 +123,14 @@ def check_history(verifications: Iterable[Verification], challenge: Challenge, r
 
 
 def _with_history(
-    verification: Verification, record: Result | Duel, challenge: Challenge, history: MainHistory | None
+    verification: Verification, record: Result | Duel, challenge: Challenge, history: verify_claims.MainHistory | None
 ) -> Verification:
-    claims = history.check(record) if history else HistoryFindings()
+    claims = history.check(record) if history else verify_claims.HistoryFindings()
     if claims.faults:
         return replace(verification, status=VerificationStatus.REFUTED, faults=claims.faults)
     is_verified = verification.status is VerificationStatus.VERIFIED
     stale = claims.stale
-    if not (history and history.knows_rules_of(record)) and (fault := limit_fault(record, challenge)):
+    if not (history and history.knows_rules_of(record)) and (fault := verify_claims.limit_fault(record, challenge)):
         stale = stale or f"{fault} now"
     return replace(verification, status=VerificationStatus.STALE, faults=(stale,)) if stale and is_verified else verification
 
@@ -215,7 +208,7 @@ def verify_file(job: VerificationJob) -> Verification:
         verification = _verified(job)
         if job.place is None or verification.status is VerificationStatus.REFUTED:
             return verification
-        faults = tuple(claim_faults(parse_record(job.result.read_bytes()), job.challenge, job.place))
+        faults = tuple(verify_claims.claim_faults(parse_record(job.result.read_bytes()), job.challenge, job.place))
         return replace(verification, status=VerificationStatus.REFUTED, faults=faults) if faults else verification
     except Exception as error:  # noqa: BLE001  (environments raise anything on invalid actions)
         fault = f"replaying it ends with {type(error).__name__}: {error_in_words(error, 300)}"

@@ -184,10 +184,11 @@ POINTS = (
         words="when the pages are frozen and nothing is cited",
     ),
     FaultPoint(
-        name="close-archive", run="close", at="scripts.seasons.close_season:_add", call=5, words="in the middle of packing",
+        name="close-archive", run="close", at="scripts.maintenance.close_season:_add", call=5,
+        words="in the middle of packing",
     ),
     FaultPoint(
-        name="close-not-recorded", run="close", at="scripts.seasons.close_season:close_season", when="after",
+        name="close-not-recorded", run="close", at="scripts.maintenance.close_season:close_season", when="after",
         words="when everything is written and season.json does not say so",
     ),
     # The demonstration.

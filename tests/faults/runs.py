@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from scripts.github.api.client import GitHub
-from scripts.github.official.plan_cache import PLANNED_BRANCH
+from scripts.github.official.workload import PLANNED_BRANCH
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER, REPOSITORY_ID, World
 from tests.hostile.arena import base
 from tests.scripts.checkouts import LEGAL, ROOT, game_board, submit
 from tests.scripts.github.remotes import CHALLENGE, Clone, git, origin_branch
 from tests.scripts.github.scenes import build
-from tests.scripts.seasons.test_season import OPEN, play
+from tests.scripts.maintenance.test_close_season import OPEN, play
 
 HOOK = Path(__file__).parent / "hook"
 _DAY, _MINUTE = rb"\d{4}(?:-|&#45;)\d\d(?:-|&#45;)\d\d", rb"\d\d(?::|&#58;)\d\d(?::\d\d)?"

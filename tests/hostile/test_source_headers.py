@@ -16,7 +16,7 @@ from evaluator.model.config.source_header import HeaderError, find_header
 from evaluator.model.config.submission import SubmissionFile
 from scripts.git.folder_history import FolderHistory
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
-from scripts.repository.unchanged_starters import TEMPLATE_FOLDER
+from scripts.repository.layout import TEMPLATE_FOLDER
 from tests.scripts.github.remotes import Clone, agent_files, git, make_board
 
 ROOT = Path(__file__).parents[2]

@@ -36,7 +36,7 @@ from scripts.github.official import check_shards, publish_round, shard_jobs
 from scripts.github.official.workload import OfficialRun, Workload
 from scripts.github.preview import run_preview
 from scripts.github.pull_request import judge_preview
-from scripts.github.workflow import step_access
+from scripts.github.workflow import event as workflow_event
 from scripts.repository import checkout as checkouts
 from scripts.runs import local_evaluator
 from tests.github.server import GitHubStandIn
@@ -427,7 +427,7 @@ class CrowdedBoard:
         """The environment of a step, agents that are played in a thread, and waits that only the clock sees."""
         before = dict(os.environ)
         kept = {
-            (step_access, "GitHub"): functools.partial(GitHub, sleep=slept.append),
+            (workflow_event, "GitHub"): functools.partial(GitHub, sleep=slept.append),
             (bot, "open_checkout"): self._open_checkout,
             (publish_round, "open_checkout"): self._open_checkout,
             (run_preview, "open_checkout"): self._open_checkout,

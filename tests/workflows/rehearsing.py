@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from scripts.commands.rehearse import RehearsalStage, rehearse
-from scripts.rehearsal.rehearsal import RehearsalRequest, StepClock, StepRunner
+from scripts.rehearsal.rehearsal import RehearsalRequest, StepClock, StepRunner, rehearse
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER, REPOSITORY_ID, World
 from tests.workflows.remote import Remote, git
@@ -119,14 +118,12 @@ class Host:
     def calls(self, *, fork: str | None = None, gives_up: bool = False, agent: str = "rehearsal", **more: Any) -> int:
         """The exit code of one call; what it raises is raised."""
         clock = StepClock(now=lambda: self.seconds, pause=self._pause, day=lambda: datetime(2026, 5, 1, 12, tzinfo=UTC))
-        stage = RehearsalStage(
-            name=f"{OWNER}/{NAME}", token=more.pop("token", TOKEN), api=self.stand_in.address, confirm=self._confirm,
-            fetch=self.fetch, pace=0,
+        request = RehearsalRequest(
+            agent=agent, fork=fork, task=more.pop("task", None), name=f"{OWNER}/{NAME}", token=more.pop("token", TOKEN),
+            api=self.stand_in.address, confirm=self._confirm, fetch=self.fetch, pace=0,
         )  # fmt: skip
         steps = StepRunner(clock=clock, say=self._say, minutes=more.pop("minutes", None))
-        return rehearse(
-            stage, RehearsalRequest(agent=agent, fork=fork, task=more.pop("task", None)), steps, gives_up=gives_up
-        )
+        return rehearse(request, steps, gives_up=gives_up)
 
     def _pause(self, seconds: float) -> None:
         self.seconds += seconds

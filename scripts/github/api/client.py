@@ -17,7 +17,6 @@ from requests.utils import parse_header_links
 from urllib3.response import BaseHTTPResponse
 
 from scripts.console import OUR_FAULT, CommandError
-from scripts.github.api import responses
 from scripts.github.api.downloads import download
 from scripts.github.api.responses import (
     OUTSIDE_REPOSITORY,
@@ -143,21 +142,21 @@ class GitHub:
 
     def pull(self, number: int) -> PullRequest:
         """The pull request as it is now."""
-        return responses.parse_pull(self._ask("GET", f"/pulls/{number}"))
+        return PullRequest(**self._ask("GET", f"/pulls/{number}"))
 
     def open_pulls(self, head: str | None = None) -> list[PullRequest]:
         """Open pull requests, all or those from a branch `owner:branch`."""
-        return [responses.parse_pull(answer) for answer in self._all("/pulls", state="open", head=head)]
+        return [PullRequest(**answer) for answer in self._all("/pulls", state="open", head=head)]
 
     def newest_pulls(self, at_most: int) -> list[PullRequest]:
         """Pull requests in any state, the newest first."""
         answers = self._all("/pulls", at_most=at_most, state="all", sort="created", direction="desc")
-        return [responses.parse_pull(answer) for answer in answers]
+        return [PullRequest(**answer) for answer in answers]
 
     def open_pull(self, head: str, base: str, title: str, body: str) -> PullRequest:
         """Open a pull request; `head` is `owner:branch` for a fork."""
         sent = {"head": head, "base": base, "title": title, "body": bounded_body(body), "maintainer_can_modify": False}
-        return responses.parse_pull(self._ask("POST", "/pulls", sent))
+        return PullRequest(**self._ask("POST", "/pulls", sent))
 
     def merge_pull(self, number: int, head_sha: str, method: str) -> str:
         """Merge a pull request at a commit, by `merge` or `squash`; returns main's new commit.
@@ -174,21 +173,21 @@ class GitHub:
 
     def pulls_of_commit(self, sha: str) -> list[PullRequest]:
         """The pull requests that contain a commit."""
-        return [responses.parse_pull(answer) for answer in self._all(f"/commits/{sha}/pulls")]
+        return [PullRequest(**answer) for answer in self._all(f"/commits/{sha}/pulls")]
 
     def run(self, run_id: int) -> WorkflowRun:
         """A workflow run as it is now."""
-        return responses.parse_run(self._ask("GET", f"/actions/runs/{run_id}"))
+        return WorkflowRun(**self._ask("GET", f"/actions/runs/{run_id}"))
 
     def runs_of(self, head_sha: str) -> list[WorkflowRun]:
         """The workflow runs of a commit, newest first."""
-        return [responses.parse_run(answer) for answer in self._all("/actions/runs", head_sha=head_sha)]
+        return [WorkflowRun(**answer) for answer in self._all("/actions/runs", head_sha=head_sha)]
 
     def runs_of_workflow(self, workflow: str, branch: str | None, at_most: int) -> Iterator[WorkflowRun]:
         """The latest runs of a workflow file on a branch of ours, or on any, newest first; pages are read as needed."""
         path = f"/actions/workflows/{url_segment(workflow)}/runs"
         listed = self._all(path, at_most=max(at_most, FILTERED_RUNS), branch=branch)
-        runs = map(responses.parse_run, listed)
+        runs = (WorkflowRun(**answer) for answer in listed)
         # The branch of a pull request's run is the fork's, and may have the name of ours.
         return islice((run for run in runs if branch is None or not run.event.startswith("pull_request")), at_most)
 
@@ -240,11 +239,11 @@ class GitHub:
     def comments(self, number: int) -> list[IssueComment]:
         """The comments on an issue or pull request, oldest first; as many as anybody writes who has something to say."""
         answers = self._all(f"/issues/{number}/comments", at_most=COMMENTS_LISTED)
-        return [responses.parse_comment(answer) for answer in answers]
+        return [IssueComment(**answer) for answer in answers]
 
     def create_comment(self, number: int, body: str) -> IssueComment:
         """Write a comment."""
-        return responses.parse_comment(self._ask("POST", f"/issues/{number}/comments", {"body": bounded_body(body)}))
+        return IssueComment(**self._ask("POST", f"/issues/{number}/comments", {"body": bounded_body(body)}))
 
     def edit_comment(self, comment_id: int, body: str) -> None:
         """Replace a comment's text."""
@@ -279,13 +278,13 @@ class GitHub:
 
     def statuses(self, sha: str) -> list[CommitStatus]:
         """The statuses of a commit, newest first."""
-        return [responses.parse_status(answer) for answer in self._all(f"/commits/{sha}/statuses")]
+        return [CommitStatus(**answer) for answer in self._all(f"/commits/{sha}/statuses")]
 
     # People and trust
 
     def account(self) -> GitHubAccount:
         """The token's account; a workflow's own token has none."""
-        return responses.parse_account(self._ask("GET", "/user"))
+        return GitHubAccount(**self._ask("GET", "/user"))
 
     def permission(self, login: str) -> str:
         """The login's permission: admin, write, read or none."""
@@ -314,13 +313,11 @@ class GitHub:
     def issues_by_label(self, label: str) -> list[GitHubIssue]:
         """The open issues with a label, oldest first."""
         answers = self._all("/issues", labels=label, state="open", sort="created", direction="asc")
-        return [responses.parse_issue(answer) for answer in answers if "pull_request" not in answer]
+        return [GitHubIssue(**answer) for answer in answers if "pull_request" not in answer]
 
     def create_issue(self, title: str, body: str, labels: list[str]) -> GitHubIssue:
         """Open an issue."""
-        return responses.parse_issue(
-            self._ask("POST", "/issues", {"title": title, "body": bounded_body(body), "labels": labels})
-        )
+        return GitHubIssue(**self._ask("POST", "/issues", {"title": title, "body": bounded_body(body), "labels": labels}))
 
     def edit_issue(self, number: int, body: str) -> None:
         """Replace an issue's text."""

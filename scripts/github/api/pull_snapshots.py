@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from scripts.github.api.client import STATUS_CONTEXT, GitHub
-from scripts.github.api.responses import GHOST, CommitStatus, IssueComment, PullRequest, linked_pull
+from scripts.github.api.responses import GHOST, CommitStatus, IssueComment, PullRequest
 
 PULLS_PER_PAGE = 100
 # Comments of each pull request that are read with it. A body may have 65,536 characters.
@@ -56,22 +56,20 @@ class PullSnapshot:
 
 def recent_pulls(github: GitHub, base: str) -> Iterator[list[PullSnapshot]]:
     """The open pull requests into a branch, the last changed first, a hundred in each request."""
-    arguments = f"first: {PULLS_PER_PAGE}, states: [OPEN], baseRefName: $base, after: $after"
-    order = "orderBy: {field: UPDATED_AT, direction: DESC}"
-    return _pages(
-        github, f"pullRequests({arguments}, {order}) {{ nodes {{ ...pull {_STATUS_FIELDS} }} {_NEXT_PAGE} }}", base
-    )
+    return _pages(github, base, "OPEN", _STATUS_FIELDS)
 
 
 def merged_pulls(github: GitHub, base: str, at_most: int) -> Iterator[PullRequest]:
     """Merged pull requests into a branch, the last updated first, a hundred in each request; pages as they are needed."""
-    arguments = f"first: {PULLS_PER_PAGE}, states: [MERGED], baseRefName: $base, after: $after"
-    order = "orderBy: {field: UPDATED_AT, direction: DESC}"
-    pages = _pages(github, f"pullRequests({arguments}, {order}) {{ nodes {{ ...pull }} {_NEXT_PAGE} }}", base)
+    pages = _pages(github, base, "MERGED", "")
     return islice((snapshot.pull for page in pages for snapshot in page), at_most)
 
 
-def _pages(github: GitHub, fields: str, base: str) -> Iterator[list[PullSnapshot]]:
+def _pages(github: GitHub, base: str, state: str, more: str) -> Iterator[list[PullSnapshot]]:
+    """Pull requests in a state, with more fields."""
+    arguments = f"first: {PULLS_PER_PAGE}, states: [{state}], baseRefName: $base, after: $after"
+    order = "orderBy: {field: UPDATED_AT, direction: DESC}"
+    fields = f"pullRequests({arguments}, {order}) {{ nodes {{ ...pull {more} }} {_NEXT_PAGE} }}"
     after: str | None = None
     while True:
         variables = {"base": base, "after": after}
@@ -148,10 +146,9 @@ def _parse_status(commit: dict[str, Any]) -> CommitStatus | None:
         return None
     state = {"EXPECTED": "pending"}.get(context["state"], str(context["state"]).lower())
     creator = _parse_actor(context["creator"])[0]
-    pull, main = linked_pull(context["targetUrl"])
     return CommitStatus(
         state=state, context=STATUS_CONTEXT, description=str(context["description"] or ""), creator=creator,
-        pull=pull, main=main,
+        target_url=context["targetUrl"],
     )  # fmt: skip
 
 

@@ -1,9 +1,11 @@
-"""GitHub's answers as typed values, with the fields that the bot uses."""
+"""GitHub's answers as typed values, with the fields that the bot uses, each read from its place in the answer."""
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
+
+from pydantic import AliasPath, BeforeValidator, ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 from scripts.console import OUR_FAULT, CommandError
 
@@ -30,7 +32,13 @@ def bounded_body(text: str) -> str:
 GHOST = "ghost"  # GitHub's name for deleted accounts.
 
 
-@dataclass(frozen=True, kw_only=True)
+# An answer has more fields than we use, and a field of ours may lie deeper in it.
+_ANSWER = ConfigDict(validate_by_name=True)
+_Text = Annotated[str, BeforeValidator(lambda value: value or "")]
+"""Empty where the answer has null."""
+
+
+@dataclass(frozen=True, kw_only=True, config=_ANSWER)
 class WorkflowRun:
     """A workflow run, by the API."""
 
@@ -39,11 +47,11 @@ class WorkflowRun:
     event: str
     path: str
     """Its workflow file; some answers add `@ref`."""
-    repository_id: int
-    head_repository_id: int | None
+    repository_id: int = Field(validation_alias=AliasPath("repository", "id"))
+    head_repository_id: int | None = Field(default=None, validation_alias=AliasPath("head_repository", "id"))
     """None once the fork is deleted."""
-    head_owner: str | None
-    head_branch: str
+    head_owner: str | None = Field(default=None, validation_alias=AliasPath("head_repository", "owner", "login"))
+    head_branch: _Text
     """Chosen by a stranger."""
     head_sha: str
     html_url: str
@@ -52,33 +60,39 @@ class WorkflowRun:
     created_at: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=_ANSWER)
 class PullRequest:
     """A pull request, by the API."""
 
     number: int
-    author: str
-    author_id: int
+    author: str = Field(default=GHOST, validation_alias=AliasPath("user", "login"))
+    author_id: int = Field(default=0, validation_alias=AliasPath("user", "id"))
     """Stays the same when the login changes."""
-    head_sha: str
-    head_repository_id: int | None
+    head_sha: str = Field(validation_alias=AliasPath("head", "sha"))
+    head_repository_id: int | None = Field(default=None, validation_alias=AliasPath("head", "repo", "id"))
     """None once the fork is deleted."""
-    base_repository_id: int
-    base_ref: str
+    base_repository_id: int = Field(validation_alias=AliasPath("base", "repo", "id"))
+    base_ref: str = Field(validation_alias=AliasPath("base", "ref"))
     state: str
-    merged: bool
-    labels: tuple[str, ...] = ()
+    merged: Annotated[bool, BeforeValidator(lambda at: at if isinstance(at, bool) else at is not None)] = Field(
+        validation_alias="merged_at"
+    )
+    labels: Annotated[tuple[str, ...], BeforeValidator(lambda labels: tuple(map(_label_name, labels)))] = ()
     mergeable: bool | None = None
     """False on a conflict, None while GitHub does not know."""
     merge_commit_sha: str | None = None
-    head_branch: str = ""
+    head_branch: str = Field(default="", validation_alias=AliasPath("head", "ref"))
     """Chosen by a stranger."""
-    head_repository: str = ""
+    head_repository: str = Field(default="", validation_alias=AliasPath("head", "repo", "full_name"))
     """`owner/name`; empty once the fork is deleted."""
     created_at: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+def _label_name(label: Any) -> str:
+    return str(label["name"]) if isinstance(label, dict) else label
+
+
+@dataclass(frozen=True, kw_only=True, config=_ANSWER)
 class GitHubAccount:
     """A GitHub account."""
 
@@ -86,131 +100,51 @@ class GitHubAccount:
     id: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=_ANSWER)
 class IssueComment:
     """A comment on an issue or pull request."""
 
     id: int
     """Later comments have greater ids."""
-    author: str
-    author_type: str
-    body: str
+    author: str = Field(default=GHOST, validation_alias=AliasPath("user", "login"))
+    author_type: str = Field(default="User", validation_alias=AliasPath("user", "type"))
+    body: _Text = ""
     created_at: str
     node_id: str = ""
     """Its name in GraphQL."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=_ANSWER)
 class GitHubIssue:
     """An issue of the board's repository."""
 
     number: int
-    author: str
+    author: str = Field(default=GHOST, validation_alias=AliasPath("user", "login"))
     title: str
-    body: str
+    body: _Text = ""
     html_url: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=_ANSWER)
 class CommitStatus:
     """A status of a commit."""
 
     state: str
     """error, failure, pending or success."""
     context: str
-    description: str
-    creator: str
-    pull: int | None
-    """The pull request that it links; several may have the commit. None if it links none."""
-    main: str | None
-    """The commit of main that it was judged by; None if the address does not say."""
+    description: _Text
+    creator: str = Field(default=GHOST, validation_alias=AliasPath("creator", "login"))
+    target_url: str | None
 
+    @property
+    def pull(self) -> int | None:
+        """The pull request that it links; several may have the commit. None if it links none."""
+        return int(link[1]) if (link := self._link()) else None
 
-def parse_account(answer: Any) -> GitHubAccount:
-    """An account."""
-    return GitHubAccount(login=str(answer["login"]), id=int(answer["id"]))
+    @property
+    def main(self) -> str | None:
+        """The commit of main that it was judged by; None if the address does not say."""
+        return link[2] if (link := self._link()) else None
 
-
-def parse_pull(answer: Any) -> PullRequest:
-    """A pull request, from a list or alone."""
-    head, user = answer["head"], answer["user"] or {}
-    return PullRequest(
-        number=int(answer["number"]),
-        author=str(user.get("login", GHOST)),
-        author_id=int(user.get("id", 0)),
-        head_sha=str(head["sha"]),
-        head_repository_id=int(head["repo"]["id"]) if head["repo"] else None,
-        base_repository_id=int(answer["base"]["repo"]["id"]),
-        base_ref=str(answer["base"]["ref"]),
-        state=str(answer["state"]),
-        merged=answer["merged_at"] is not None,
-        labels=tuple(str(label["name"]) for label in answer["labels"]),
-        mergeable=answer.get("mergeable"),
-        merge_commit_sha=answer["merge_commit_sha"],
-        head_branch=str(head["ref"]),
-        head_repository=str(head["repo"]["full_name"]) if head["repo"] else "",
-        created_at=str(answer["created_at"]),
-    )
-
-
-def parse_run(answer: Any) -> WorkflowRun:
-    """A workflow run, from a list or alone."""
-    head = answer["head_repository"]
-    return WorkflowRun(
-        id=int(answer["id"]),
-        event=str(answer["event"]),
-        path=str(answer["path"]),
-        repository_id=int(answer["repository"]["id"]),
-        head_repository_id=int(head["id"]) if head else None,
-        head_owner=str(head["owner"]["login"]) if head else None,
-        head_branch=str(answer["head_branch"] or ""),
-        head_sha=str(answer["head_sha"]),
-        html_url=str(answer["html_url"]),
-        conclusion=answer["conclusion"],
-        created_at=str(answer["created_at"]),
-    )
-
-
-def parse_comment(answer: Any) -> IssueComment:
-    """A comment."""
-    user = answer["user"] or {}
-    return IssueComment(
-        id=int(answer["id"]),
-        author=str(user.get("login", GHOST)),
-        author_type=str(user.get("type", "User")),
-        body=str(answer.get("body") or ""),
-        created_at=str(answer["created_at"]),
-        node_id=str(answer["node_id"]),
-    )
-
-
-def parse_issue(answer: Any) -> GitHubIssue:
-    """An issue."""
-    user = answer["user"] or {}
-    return GitHubIssue(
-        number=int(answer["number"]),
-        author=str(user.get("login", GHOST)),
-        title=str(answer["title"]),
-        body=str(answer.get("body") or ""),
-        html_url=str(answer["html_url"]),
-    )
-
-
-def parse_status(answer: Any) -> CommitStatus:
-    """A commit status."""
-    creator = answer["creator"] or {}
-    pull, main = linked_pull(answer["target_url"])
-    return CommitStatus(
-        state=str(answer["state"]),
-        context=str(answer["context"]),
-        description=str(answer["description"] or ""),
-        creator=str(creator.get("login", GHOST)),
-        pull=pull,
-        main=main,
-    )
-
-
-def linked_pull(address: str | None) -> tuple[int | None, str | None]:
-    """The pull request that a status' address leads to, and the commit of main it names; None for what it does not say."""
-    found = re.search(r"/pull/([1-9][0-9]{0,9})(?:#([0-9a-f]{40,64}))?\Z", address or "")
-    return (int(found[1]), found[2]) if found else (None, None)
+    def _link(self) -> re.Match[str] | None:
+        return re.search(r"/pull/([1-9][0-9]{0,9})(?:#([0-9a-f]{40,64}))?\Z", self.target_url or "")

@@ -1,16 +1,12 @@
-"""Checks of the repository itself: name, access, branch, visibility, plan and Pages."""
+"""Checks of the repository itself, and of what protects branches, environments and their secrets, and reports of holes."""
 
 from typing import Any
 
+from evaluator.host.seeds.season_secret import SECRET_VARIABLE
+from evaluator.model.config.challenge import Challenge
 from scripts.github.api.client import GitHub
-from scripts.github.doctor.setting_checks import (
-    Check,
-    SettingChange,
-    SettingFinding,
-    SettingLocation,
-    SettingState,
-    check,
-)
+from scripts.github.doctor.setting_checks import Check, SettingChange, SettingFinding, SettingLocation, SettingState, check
+from scripts.github.workflow.event import TEAMS_VARIABLE
 from scripts.repository.layout import MAIN_BRANCH
 
 _ENTERPRISE = ("enterprise", "business", "business_plus")
@@ -121,3 +117,185 @@ def check_pages(github: GitHub, place: SettingLocation) -> SettingFinding:
 
 
 REPOSITORY_CHECKS: tuple[Check, ...] = (check_access, check_default_branch, check_plan, check_pages)
+
+
+MAIN_RULES, DATA_RULES = "pullrank: main", "pullrank: what is recorded"
+ADMINISTRATOR = 5  # GitHub's id of the administrator role.
+SEASON_ENVIRONMENT = "season"
+_ENVIRONMENTS_PAGE = "settings/environments"
+
+
+@check("Merge methods", "settings", "Pull Requests › no 'Allow rebase merging'")
+def check_merging(github: GitHub, place: SettingLocation) -> SettingFinding:
+    """Whether every merge makes a commit that GitHub signs, which seeds come from."""
+    repository = github.setting("") or {}
+    other = bool(repository.get("allow_merge_commit")) or bool(repository.get("allow_squash_merge"))
+    body = {"allow_rebase_merge": False, **({} if other else {"allow_squash_merge": True})}
+    return place.judged(
+        not repository.get("allow_rebase_merge"),
+        "Every merge is a commit that GitHub signs, so nobody can choose his seeds.",
+        "A rebase merge makes commits that GitHub does not sign: who made one could have chosen his seeds.",
+        SettingChange("PATCH", "", body),
+    )
+
+
+@check(
+    "Rules for main",
+    "settings/rules",
+    "New branch ruleset, default branch: pull requests only, code owners' approval, no force push, no deletion",
+)
+def check_main_rules(github: GitHub, place: SettingLocation) -> SettingFinding:
+    """Whether main changes by pull requests only."""
+    parameters = {
+        "required_approving_review_count": 1, "dismiss_stale_reviews_on_push": True, "require_code_owner_review": True,
+        "require_last_push_approval": True, "required_review_thread_resolution": False,
+        "allowed_merge_methods": ["merge", "squash"],
+    }  # fmt: skip
+    rules: list[dict[str, Any]] = [{"type": name} for name in ("deletion", "non_fast_forward")]
+    rules.append({"type": "pull_request", "parameters": parameters})
+    bypass = [{"actor_id": ADMINISTRATOR, "actor_type": "RepositoryRole", "bypass_mode": "pull_request"}]
+    body = _ruleset(MAIN_RULES, ["~DEFAULT_BRANCH"], rules) | {"bypass_actors": bypass}
+    return place.judged(
+        _is_ruled(github, {"~DEFAULT_BRANCH", "refs/heads/main", "~ALL"}, {"deletion", "non_fast_forward", "pull_request"}),
+        "main changes by pull requests only.",
+        "Others than administrators can push to main; GitHub does not sign such a commit, and its seeds are marked.",
+        SettingChange("POST", "/rulesets", body),
+    )
+
+
+@check("Rules for results", "settings/rules", "New branch ruleset, results and traces-*: no force push, no deletion")
+def check_data_rules(github: GitHub, place: SettingLocation) -> SettingFinding:
+    """Whether recorded results can be rewritten."""
+    rules: list[dict[str, Any]] = [{"type": "deletion"}, {"type": "non_fast_forward"}]
+    body = _ruleset(DATA_RULES, ["refs/heads/results", "refs/heads/traces-*"], rules)
+    return place.judged(
+        _is_ruled(github, {"refs/heads/results", "~ALL"}, {"deletion", "non_fast_forward"}),
+        "What is recorded can only grow.",
+        "One forced push can rewrite or lose every result.",
+        SettingChange("POST", "/rulesets", body),
+    )
+
+
+def main_only_policy(github: GitHub, name: str) -> tuple[bool, tuple[SettingChange, ...]]:
+    """Whether only main may use an environment, and changes to make it so; none if a person decided otherwise."""
+    path = f"/environments/{name}"
+    policy = (github.setting(path) or {}).get("deployment_branch_policy") or {}
+    custom = bool(policy.get("custom_branch_policies"))
+    listed = github.setting(f"{path}/deployment-branch-policies") if custom else None
+    allowed = {policy_entry.get("name") for policy_entry in (listed or {}).get("branch_policies", [])}
+    named = {"deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True}}
+    only = SettingChange("PUT", path, named)
+    main = SettingChange("POST", f"{path}/deployment-branch-policies", {"name": "main"})
+    good = bool(policy.get("protected_branches")) or allowed == {"main"}
+    # Another branch on the list is a person's decision: only a person removes it.
+    return good, () if allowed - {"main"} else (only, main)
+
+
+@check("Environment github-pages", "settings/environments", "github-pages › Deployment branches: main only")
+def check_pages_environment(github: GitHub, place: SettingLocation) -> SettingFinding:
+    """Whether another branch than main may deploy the site."""
+    good, changes = main_only_policy(github, "github-pages")
+    return place.judged(
+        good, "Only main can deploy the site.", "A workflow on another branch could deploy the site.", *changes
+    )
+
+
+@check("Private reports", "settings/security_analysis", "Private vulnerability reporting › Enable")
+def check_reporting(github: GitHub, place: SettingLocation) -> SettingFinding:
+    """Whether vulnerabilities can be reported in private."""
+    path = "/private-vulnerability-reporting"
+    return place.judged(
+        (github.setting(path) or {}).get("enabled") is True,
+        "Holes can be reported in private.",
+        "Who finds a hole can only tell it in public.",
+        SettingChange("PUT", path, {}),
+    )
+
+
+PROTECTION_CHECKS: tuple[Check, ...] = (
+    check_merging, check_main_rules, check_data_rules, check_pages_environment, check_reporting,
+)  # fmt: skip
+
+
+def season_checks(challenge: Challenge) -> tuple[Check, ...]:
+    """The checks that a season needs; most need none."""
+    teams = sorted({team for phase in challenge.phases for team in phase.teams})
+    checks: list[Check] = [check_season_environment] if challenge.sealed or teams else []
+    if challenge.sealed:
+        checks.append(check_seal)
+    if teams:
+        checks.append(membership_check(teams))
+    return tuple(checks)
+
+
+@check(f"Environment {SEASON_ENVIRONMENT}", _ENVIRONMENTS_PAGE, f"{SEASON_ENVIRONMENT} › Deployment branches: main only")
+def check_season_environment(github: GitHub, place: SettingLocation) -> SettingFinding:
+    """Whether another branch than main could read the environment's secrets."""
+    good, changes = main_only_policy(github, SEASON_ENVIRONMENT)
+    return place.judged(
+        good,
+        "Only main can read the season's secrets.",
+        "There is no such environment, or a workflow on another branch could read the season's secrets.",
+        *changes,
+    )
+
+
+@check("Secret of the sealed season", _ENVIRONMENTS_PAGE, f"{SEASON_ENVIRONMENT} › Environment secrets › {SECRET_VARIABLE}")
+def check_seal(github: GitHub, place: SettingLocation) -> SettingFinding:
+    """Whether the sealed season's secret is in its environment. GitHub shows the name, never the value."""
+    return place.judged(
+        SECRET_VARIABLE in _secret_names(github),
+        "The official run finds a secret; whether it is the right one is checked against its hash at every run.",
+        f"Without {SECRET_VARIABLE} the official run refuses to play; put there what 'pullrank season seal' printed.",
+    )
+
+
+def membership_check(teams: list[str]) -> Check:
+    """Whether the plan can see the members of the organisations and teams that phases name."""
+    click = (
+        f"{SEASON_ENVIRONMENT} › Environment secrets › {TEAMS_VARIABLE}, a token that may read members of {', '.join(teams)}"
+    )
+
+    @check("Token for teams", _ENVIRONMENTS_PAGE, click)
+    def look(github: GitHub, place: SettingLocation) -> SettingFinding:
+        if TEAMS_VARIABLE in _secret_names(github):
+            state, message = SettingState.GOOD, "The plan can ask who is in the teams that phases name."
+        elif any("/" in team for team in teams):
+            state = SettingState.MISSING
+            message = "Phases name teams, whose members nobody sees without a token: nobody may enter."
+        else:
+            state = SettingState.CHOICE
+            message = "Of organisations the plan sees public members only; with a token it sees all."
+        return place.finding(state, message)
+
+    return look
+
+
+def _ruleset(name: str, include: list[str], rules: list[dict[str, Any]]) -> dict[str, Any]:
+    conditions = {"ref_name": {"include": include, "exclude": []}}
+    return {"name": name, "target": "branch", "enforcement": "active", "conditions": conditions, "rules": rules}
+
+
+def _is_ruled(github: GitHub, refs: set[str], wanted: set[str]) -> bool:
+    """Whether active rulesets for one of the refs, which bind all but administrators, contain all the wanted rules."""
+    rules: set[str] = set()
+    for summary in github.settings("/rulesets"):
+        if summary.get("enforcement") != "active" or summary.get("target", "branch") != "branch":
+            continue
+        ruleset = github.setting(f"/rulesets/{summary['id']}") or {}
+        names = ruleset.get("conditions", {}).get("ref_name", {})
+        is_of_all = all(map(_is_administrator, ruleset.get("bypass_actors") or ()))
+        if is_of_all and refs & set(names.get("include", [])) and not refs & set(names.get("exclude", [])):
+            rules |= {rule["type"] for rule in ruleset.get("rules", [])}
+    return wanted <= rules
+
+
+def _is_administrator(actor: dict[str, Any]) -> bool:
+    """Whether an actor that may bypass rules could remove them anyway."""
+    kind = actor.get("actor_type")
+    return kind == "OrganizationAdmin" or (kind, actor.get("actor_id")) == ("RepositoryRole", ADMINISTRATOR)
+
+
+def _secret_names(github: GitHub) -> set[str]:
+    answer = github.setting(f"/environments/{SEASON_ENVIRONMENT}/secrets?per_page=100") or {}
+    return {str(secret.get("name")) for secret in answer.get("secrets", [])}

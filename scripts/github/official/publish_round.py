@@ -1,7 +1,12 @@
-"""Publishes a round of the official run: checks what its shards hand in, records it, and says whether another is needed."""
+"""Publishes a round of the official run: checks what its shards hand in, records it, and reports what was lost or failed.
+
+It says, too, whether another round is needed.
+"""
 
 import enum
-from collections.abc import Collection, Iterable, Sequence
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -10,20 +15,28 @@ from evaluator.model.config.submission import WeightsFile
 from evaluator.model.records.parse import parse_record
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
-from scripts.console import say
-from scripts.git.data_branches import read_recorded
+from leaderboard.core.store import RESULT, write_atomically
+from leaderboard.text.escape_markdown import code
+from scripts.console import OUR_FAULT, CommandError, escape_commands, say
+from scripts.git.data_branches import open_branches, read_recorded, tip_of
 from scripts.git.main_entries import read_entries
-from scripts.github.official import failure_issues, publish_report
-from scripts.github.official.check_shards import check_shards
+from scripts.git.version_origins import checked_season_commits
+from scripts.github.api.client import GitHub
+from scripts.github.official.check_shards import CheckedShards, check_shards
+from scripts.github.official.failure_issues import close_publish_issue, update_publish_issue
 from scripts.github.official.record_results import record_accepted
+from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.shard_jobs import ShardAssignment, is_more_wanted
-from scripts.github.official.workload import OfficialRun
-from scripts.github.workflow.event import WorkflowEnvironment
+from scripts.github.official.workload import OfficialRun, WorkloadItem, read_rules, read_workload
+from scripts.github.workflow.event import WorkflowEnvironment, open_github
 from scripts.github.workflow.outputs import write_output, write_summary
-from scripts.github.workflow.step_access import open_github
 from scripts.repository.checkout import open_checkout
-from scripts.repository.layout import record_store
+from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, record_store
 from scripts.runs.weights_branch import keep_weights
+
+REPORT_FILE = "round.json"
+# Lines shown in a log or an issue; the rest is counted.
+LINES_SHOWN = 20
 
 
 @enum.unique
@@ -50,15 +63,16 @@ def publish_round(
         CommandError: a step failed, or nothing was recorded though results are missing.
     """
     github = open_github(environment)
-    with publish_report.report_failures(github, environment, accepted):
+    with _report_failures(github, environment, accepted):
         if PublishStep.CHECK in steps:
             _check(environment, official, assignment, paths, accepted)
         if PublishStep.RECORD not in steps:
             return
         recorded = _record(environment, official, assignment, accepted)
-        if not recorded:
-            publish_report.refuse_empty_round(publish_report.missing_items(official, assignment, accepted))
-    failure_issues.close_publish_issue(github, environment)
+        if not recorded and (items := _missing_items(official, assignment, accepted)):
+            names = ", ".join(map(item_path, items[:3])) + (", …" if len(items) > 3 else "")
+            raise CommandError(OUR_FAULT, f"nothing was recorded, though {len(items)} results were asked for: {names}")
+    close_publish_issue(github, environment)
     # If nothing was new, another round now would end the same way; the hourly run tries again.
     again = bool(recorded) and is_more_wanted(official, datetime.now(UTC))
     write_output(environment.output_path, "again", again)
@@ -72,7 +86,7 @@ def _check(
     accepted: Path,
 ) -> None:
     checked = check_shards(official, assignment, paths, accepted, datetime.now(UTC))
-    publish_report.write_round_report(accepted, assignment.shards, checked)
+    _write_round_report(accepted, assignment.shards, checked)
     for line in checked.refused:
         say(f"Refused: {line}")
     say(f"{len(checked.accepted)} results passed; {len(checked.lost)} shards handed in nothing usable.")
@@ -108,8 +122,86 @@ def _record(environment: WorkflowEnvironment, official: OfficialRun, assignment:
     keep_weights(official.clone, weights_to_keep(official, assignment, accepted, entries), datetime.now(UTC))
     published = record_accepted(official, challenge.season, accepted, datetime.now(UTC))
     recorded, already_recorded = len(published.recorded), published.known
-    write_summary(environment.summary_path, publish_report.publish_summary(accepted, recorded, already_recorded))
+    write_summary(environment.summary_path, _publish_summary(accepted, recorded, already_recorded))
     say(f"{recorded} results were recorded, {already_recorded} were recorded already.")
     if published.amended:
         say(f"{published.amended} older results have their commits confirmed by GitHub now.")
     return recorded
+
+
+def _write_round_report(accepted: Path, shards: int, checked: CheckedShards) -> None:
+    """Write what was lost and refused beside the accepted files, for the step that records."""
+    report = {"shards": shards, "lost": checked.lost, "refused": checked.refused[:LINES_SHOWN], "all": len(checked.refused)}
+    write_atomically(accepted / REPORT_FILE, json.dumps(report).encode())
+
+
+def _loss_lines(accepted: Path) -> list[str]:
+    """What was lost and refused, in lines of Markdown; text from shards is only in code spans."""
+    try:
+        report = json.loads((accepted / REPORT_FILE).read_bytes())
+    except FileNotFoundError:
+        return []
+    lines = []
+    if report["lost"]:
+        numbers = ", ".join(map(str, report["lost"][:LINES_SHOWN])) + (", …" if len(report["lost"]) > LINES_SHOWN else "")
+        lines.append(f"{len(report['lost'])} of {report['shards']} shards handed in nothing usable: {numbers}")
+    lines += [f"refused: {code(line)}" for line in report["refused"]]
+    if report["all"] > len(report["refused"]):
+        lines.append(f"and {report['all'] - len(report['refused'])} more were refused")
+    return lines
+
+
+def _publish_summary(accepted: Path, recorded: int, known: int) -> str:
+    """The step's summary of a publish."""
+    lines = [f"{recorded} results were recorded, {known} were known already.", ""]
+    return "\n".join([*lines, *(f"- {line}" for line in _loss_lines(accepted))]) + "\n"
+
+
+def _missing_items(official: OfficialRun, assignment: ShardAssignment, accepted: Path) -> list[WorkloadItem]:
+    """The round's items that are neither accepted nor recorded by anybody, and still wanted.
+
+    Raises:
+        CommandError: the remote cannot be read.
+    """
+    work = read_workload(official, assignment.sha, assignment.results_sha)
+    store = record_store(accepted)
+    brought = {str(path.relative_to(store.results)) for path in (*store.files(), *store.duel_files())}
+    with open_branches(official.clone, work.challenge.season) as branches:
+        brought |= branches.objects(branches.tips().get(RESULTS_BRANCH)).keys()
+    items = [item for number in range(len(work.packing.shards)) for item in work.shard(number)]
+    left = [item for item in items if item_path(item) + RESULT not in brought]
+    return _still_wanted(official, left) if left else []
+
+
+def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[WorkloadItem]:
+    """The items that main still asks for: agents and tasks can be removed or changed while a round runs."""
+    clone = official.clone
+    sha = tip_of(clone, MAIN_BRANCH)
+    if not sha:
+        return list(items)
+    clone.fetch(sha)
+    try:
+        challenge, moderation = read_rules(clone, sha)
+    except CommandError:
+        return list(items)
+    final = checked_season_commits(clone, sha, challenge).final
+    entries = read_entries(clone, final.sha if final else sha, challenge)[0]
+    standing = {(entry.name, entry.digest) for entry in entries if not moderation.exclusion_of(*entry.version)}
+    tasks = {task.id: task.digest() for task in challenge.tasks}
+    return [
+        item
+        for item in items
+        if tasks.get(item.task_id) == item.wanted.task_digest
+        and all((entry.name, entry.digest) in standing for entry in item.players)
+    ]
+
+
+@contextmanager
+def _report_failures(github: GitHub, workflow: WorkflowEnvironment, accepted: Path) -> Iterator[None]:
+    """Report any failure of the block in the issue, and raise it again."""
+    try:
+        yield
+    except Exception as error:
+        why = str(error) if isinstance(error, CommandError) else f"{type(error).__name__}: {error}"
+        update_publish_issue(github, workflow, [code(escape_commands(why)), *_loss_lines(accepted)])
+        raise

@@ -29,18 +29,13 @@ from scripts.git.data_branches import BranchCommit, DataBranches, object_name, o
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import OfficialRun, Workload, read_moderation_at
 from scripts.repository.layout import LOCAL, RESULTS_BRANCH, record_store
-from scripts.runs.play_duels import duel_outcome, player_names
+from scripts.runs.play_duels import outcome_for_log
 
 REPLACED_FILE = "replaced.json"
 
 
-@dataclass(frozen=True, kw_only=True)
-class AmendedRecord:
-    """A record with GitHub's facts about its commits added."""
-
-    record: Result | Duel
-    replaced: str
-    """Git's object name of the file on the results branch that it replaces."""
+AmendedRecord = tuple[Result | Duel, str]
+"""A record with GitHub's facts added, and git's name of the object on the results branch that it replaces."""
 
 
 def amended_records(
@@ -52,7 +47,7 @@ def amended_records(
         return
     for path, record, content in read_unasked(official.clone, results_sha):
         if path.removesuffix(RESULT) in ready and (secret or not record.is_sealed):
-            yield AmendedRecord(record=_with_facts(work, record, facts, secret), replaced=object_name(content))
+            yield _with_facts(work, record, facts, secret), object_name(content)
 
 
 def _with_facts(
@@ -82,8 +77,8 @@ def _login_id(work: Workload, side: Result | PlayerRecord, facts: Mapping[str, C
 def write_amended(records: list[AmendedRecord], accepted: Path) -> list[Path]:
     """Write the records and the names of the objects that they replace to the accepted folder; returns the files."""
     store = record_store(accepted)
-    files = [store.write(amendment.record) for amendment in records]
-    replaced = {amendment.record.path() + RESULT: amendment.replaced for amendment in records}
+    files = [store.write(record) for record, _ in records]
+    replaced = {record.path() + RESULT: name for record, name in records}
     write_atomically(accepted / REPLACED_FILE, json.dumps(replaced, indent=1, sort_keys=True).encode() + b"\n")
     return files
 
@@ -252,12 +247,6 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], repla
     return fresh
 
 
-def _commit_line(record: Result | Duel, *, is_amended: bool) -> str:
-    verb = "fill in" if is_amended else "record"
-    outcome = duel_outcome(record) if isinstance(record, Duel) else record.verdict
-    return f"{verb}: {player_names(record)} {outcome} on {record.task}"
-
-
 def _commit_message(lines: Sequence[str]) -> str:
     """One line for one record; for several their number, and below it the lines."""
     if len(lines) == 1:
@@ -276,7 +265,9 @@ def _build_commits(
     now: datetime,
 ) -> dict[str, str]:
     """One commit on each branch: every commit writes its tasks' lists of folders again, as long as the board is large."""
-    message = _commit_message([_commit_line(record, is_amended=path in replaced) for _, record, path in fresh])
+    message = _commit_message(
+        [f"{'fill in' if path in replaced else 'record'}: {outcome_for_log(record)}" for _, record, path in fresh]
+    )
     recorded, traced = [], []
     for file, record, path in fresh:
         recorded.append((path, file))

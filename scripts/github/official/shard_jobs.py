@@ -19,14 +19,12 @@ from evaluator.host.errors import SandboxError
 from evaluator.host.sandboxes.sandbox import START_SLOT_SECONDS
 from evaluator.host.solo.evaluation_request import EvaluationRequest
 from evaluator.model.base import Frozen
-from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.identifiers import Digest
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Sha
 from evaluator.model.records.result import Result, Tier
-from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore, write_atomically
 from leaderboard.planning.missing import DuelWorkItem, WorkItem, work_in_words
@@ -35,8 +33,16 @@ from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import results_commit
 from scripts.git.main_entries import submission_at
-from scripts.github.official.plan_cache import PLANNED_BRANCH, is_noted, note_nothing_missing
-from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_rules, read_workload
+from scripts.github.official.workload import (
+    PLANNED_BRANCH,
+    OfficialRun,
+    Workload,
+    WorkloadItem,
+    is_noted,
+    note_nothing_missing,
+    read_rules,
+    read_workload,
+)
 from scripts.github.workflow.outputs import write_output
 from scripts.github.workflow.plan_context import season_secret
 from scripts.repository.checkout import AgentFolder
@@ -44,7 +50,7 @@ from scripts.repository.layout import record_store
 from scripts.repository.season_file import seal_result
 from scripts.runs.local_evaluator import Evaluator
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
-from scripts.runs.play_duels import DuelRunner, duel_line
+from scripts.runs.play_duels import DuelRunner, log_line
 from scripts.runs.weights_branch import bring_weights
 
 Played = Duel | tuple[Result, bytes | None]
@@ -92,16 +98,16 @@ class ShardAssignment:
 class PlannedShards:
     """One round, as the plan job hands it on."""
 
-    shards: tuple[int, ...]
-    count: int
-    left: int
+    shards: tuple[int, ...] = ()
+    count: int = 0
+    left: int = 0
     """Evaluations for later rounds."""
     sha: str
     results_sha: str
     """Commit of the results branch; empty before the first results."""
     labels: tuple[str, ...]
     at_once: int
-    expected_minutes: float
+    expected_minutes: float = 0.0
     plan_context: str = ""
     """The serialised `PlanContext` for the other jobs."""
     unasked: int = 0
@@ -135,34 +141,24 @@ def plan_shards(official: OfficialRun) -> PlannedShards:
         raise CommandError(OUR_FAULT, "there is no commit here; run this in a clone of the board")
     results_sha = results_commit(official.clone)
     challenge, _ = read_rules(official.clone, sha)
+    nothing = PlannedShards(
+        sha=sha, results_sha=results_sha, labels=challenge.runners.labels, at_once=challenge.runners.at_once,
+        plan_context=official.plan_context.serialised(),
+    )  # fmt: skip
     if is_noted(official, challenge, sha, results_sha):
         say(f"Nothing is missing, as the branch {PLANNED_BRANCH} says of the same commits; tomorrow all is read again.")
-        return _nothing(official, challenge, sha, results_sha)
+        return nothing
     work = read_workload(official, sha, results_sha)
-    runners = work.challenge.runners
-    return PlannedShards(
+    return replace(
+        nothing,
         shards=tuple(range(len(work.packing.shards))),
         count=len(work.items) - len(work.packing.left),
         left=len(work.packing.left),
-        sha=sha,
-        results_sha=results_sha,
-        labels=runners.labels,
-        at_once=runners.at_once,
-        expected_minutes=round_minutes(work.packing, runners.at_once),
+        expected_minutes=round_minutes(work.packing, nothing.at_once),
         plan_context=work.plan_context.serialised(),
         unasked=len(work.unasked),
         deferred=tuple(f"{work_in_words(one.item)}: {reason_in_words(one.reason)}" for one in work.deferred),
     )
-
-
-def _nothing(official: OfficialRun, challenge: Challenge, sha: str, results_sha: str) -> PlannedShards:
-    """The plan of a round that has nothing to do."""
-    runners = challenge.runners
-    context = replace(official.plan_context, members=official.plan_context.members or {})
-    return PlannedShards(
-        shards=(), count=0, left=0, sha=sha, results_sha=results_sha, labels=runners.labels, at_once=runners.at_once,
-        expected_minutes=0.0, plan_context=context.serialised(),
-    )  # fmt: skip
 
 
 def is_more_wanted(official: OfficialRun, now: datetime) -> bool:
@@ -282,35 +278,18 @@ def _job(official: OfficialRun, runner: DuelRunner, work: Workload, item: Worklo
             return duel.playing(duel.play)
         request = _evaluation_request(official, runner.evaluator, work, item)
         solo = runner.evaluator.job(request)
-        return solo.playing(lambda report: _sealed_result(work.challenge, request, *solo.play(report)))
+        return solo.playing(lambda report: seal_result(work.challenge, request.secret, *solo.play(report)))
 
     return read().playing(lambda report: read().play(report))
 
 
 def _record(store: ResultStore, played: Played) -> str:
     """Record what was played; returns a line about its outcome."""
-    if isinstance(played, Duel):
-        store.write(played)
-        return duel_line(played)
-    result, trace = played
-    store.write(result, trace)
-    if result.continued_after:
-        say(f"{result.task}: interrupted, and continued after {result.continued_after[-1]} episodes.")
-    return (
-        f"{result.login}/{result.agent} on {result.task}: {result.verdict}{_failure_message(result.verdict, result.message)}"
-    )
-
-
-def _sealed_result(
-    challenge: Challenge, request: EvaluationRequest, result: Result, trace: bytes | None
-) -> tuple[Result, bytes | None]:
-    """The result and trace, sealed in a sealed season."""
-    return seal_result(challenge, request.secret, result, trace) if request.secret else (result, trace)
-
-
-def _failure_message(verdict: Verdict, message: str) -> str:
-    """The message of an internal error. An agent's own message is never logged: a log line can be a workflow command."""
-    return f": {escape_commands(message.splitlines()[0])}" if verdict is Verdict.INTERNAL_ERROR and message else ""
+    record, trace = (played, None) if isinstance(played, Duel) else played
+    store.write(record, trace)
+    if isinstance(record, Result) and record.continued_after:
+        say(f"{record.task}: interrupted, and continued after {record.continued_after[-1]} episodes.")
+    return log_line(record)
 
 
 def _evaluation_request(official: OfficialRun, evaluator: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:

@@ -1,44 +1,47 @@
-"""What two commits ask for: main's entries and rules, without what the results branch has; the same on every machine."""
+"""What two commits ask for: main's entries and rules, without what the results branch has; the same on every machine.
+
+The branch `planned` notes that nothing is missing, so that planning an idle board need not read it whole. The workload
+follows from two commits and the evaluator. Publish, which alone may write records, notes these three when it finds that
+nothing is left to do; a plan of the same three then has nothing to do. The note is believed for the rest of the day in which
+it was written, so that one that is wrong, however it came about, hides work until midnight (UTC) or the next merge at most.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from functools import partial
 from typing import TypeVar
+
+from pydantic import Field
 
 from evaluator.host.digests.runtime_digest import lock_digests, runtime_digest
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.evaluator_image import base_identity
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE
+from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
+from evaluator.model.identifiers import Digest
 from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.preview import Sha
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
+from leaderboard.planning import plan_round
 from leaderboard.planning.admission import admit_work, authors_by_owner, tasks_by_name
 from leaderboard.planning.evaluation_quota import Deferred
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, in_turns
-from leaderboard.planning.plan_round import (
-    Capacity,
-    Packing,
-    expected_bytes,
-    expected_seconds,
-    machine_parts,
-    pack_by_group,
-    pack_shards,
-)
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
-from scripts.git.data_branches import read_recorded
-from scripts.git.git_repository import GitRepository, full_sha
+from scripts.git.data_branches import read_note, read_recorded, replace_note
+from scripts.git.git_repository import GitError, GitRepository, full_sha
 from scripts.git.main_entries import read_entries
-from scripts.git.season_commits import checked_season_commits
-from scripts.git.version_origins import VersionOrigins, admission_at, beacon_order, version_origins
+from scripts.git.version_origins import VersionOrigins, admission_at, beacon_order, checked_season_commits, version_origins
 from scripts.github.official.commit_facts import AskGitHub, CommitFacts, ask_github, known_facts
-from scripts.github.workflow.event import COMMIT_SHA, WorkflowEnvironment
+from scripts.github.workflow.event import COMMIT_SHA, WorkflowEnvironment, open_clone, open_github
 from scripts.github.workflow.plan_context import (
     MembershipLookup,
     PlanContext,
@@ -46,7 +49,6 @@ from scripts.github.workflow.plan_context import (
     members_of,
     refuse_changed_seeds,
 )
-from scripts.github.workflow.step_access import open_clone, open_github
 from scripts.repository.checkout import base_image, open_checkout
 from scripts.repository.layout import LOCAL
 from scripts.repository.season_file import SEASON_FILE, parse_seasons
@@ -108,7 +110,7 @@ class Workload:
     items: tuple[WorkloadItem, ...]
     version_commits: Mapping[tuple[str, str, str], str]
     """By login, folder and digest the commit that brought each version first."""
-    packing: Packing
+    packing: plan_round.Packing
     deferred: tuple[Deferred, ...] = ()
     """What phases, people and quotas keep out for now."""
     plan_context: PlanContext = field(default_factory=current_plan_context, compare=False)
@@ -166,13 +168,13 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
         say(f"Nothing is planned: {over}.")
         items = []
     runners = challenge.runners
-    capacity = Capacity(at_once=runners.at_once, shard_seconds=runners.shard_seconds)
-    seconds, sizes = expected_seconds(items, results, duels), expected_bytes(items, results)
+    capacity = plan_round.Capacity(at_once=runners.at_once, shard_seconds=runners.shard_seconds)
+    seconds, sizes = plan_round.expected_seconds(items, results, duels), plan_round.expected_bytes(items, results)
     if challenge.sealed:
         # All play the same episodes, and the kernel of a machine keeps what one agent left for the next to read.
-        packing = pack_by_group(seconds, capacity, [item.players[0].name for item in items], sizes)
+        packing = plan_round.pack_by_group(seconds, capacity, [item.players[0].name for item in items], sizes)
     else:
-        packing = pack_shards(seconds, capacity, sizes, machine_parts(items, challenge.limits))
+        packing = plan_round.pack_shards(seconds, capacity, sizes, plan_round.machine_parts(items, challenge.limits))
     records: list[Result | Duel] = [*results, *duels]
     # The seeds of these come from the commit that brought their version first, so that they tell its facts alone.
     first_draws = [record for record in records if commits.get(record.sides[0].version) == record.beacon]
@@ -264,3 +266,50 @@ def _read_document(clone: GitRepository, sha: str, name: str, parse: Callable[[b
         return None if content is None else parse(content)
     except LoadError as error:
         raise CommandError(OUR_FAULT, *error.lines) from error
+
+
+PLANNED_BRANCH = "planned"
+
+
+class NothingMissing(Frozen):
+    """planned.json: what a plan that found nothing to do was made from."""
+
+    form: int = Field(default=1, ge=1, le=1)
+    """Version of this format."""
+    main: Sha
+    """The commit of main: agents, rules, history, and the software that plans."""
+    results: Sha | None
+    """The commit of the results branch; null before the first one."""
+    runtime: Digest
+    """The evaluator: its runtime digest."""
+    day: date
+    """When it was planned, in UTC."""
+
+
+def is_noted(official: OfficialRun, challenge: Challenge, sha: str, results_sha: str) -> bool:
+    """Whether nothing was missing at these commits today. Where a phase is for teams, members can change: then never."""
+    if _depends_on_members(challenge):
+        return False
+    note = read_note(official.clone, PLANNED_BRANCH, NothingMissing, "everything is planned")
+    return note == _note(official, sha, results_sha, official.plan_context.now)
+
+
+def note_nothing_missing(official: OfficialRun, work: Workload, results_sha: str, now: datetime) -> bool:
+    """Note that nothing is missing, if nothing is: wanted, held back, or still to be asked about. Returns whether it was."""
+    if work.items or work.deferred or work.unasked or _depends_on_members(work.challenge):
+        return False
+    note = _note(official, work.sha, results_sha, now)
+    try:
+        replace_note(official.clone, PLANNED_BRANCH, note, "plan: nothing is missing", now)
+    except GitError as error:  # Records are safe without it, and the next plan takes longer.
+        say(f"The branch {PLANNED_BRANCH} was not written: {error}")
+        return False
+    return True
+
+
+def _note(official: OfficialRun, sha: str, results_sha: str, now: datetime) -> NothingMissing:
+    return NothingMissing(main=sha, results=results_sha or None, runtime=official.runtime_digest, day=now.date())
+
+
+def _depends_on_members(challenge: Challenge) -> bool:
+    return any(phase.teams for phase in challenge.phases)

@@ -46,7 +46,7 @@ from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import LOCAL, SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
-from scripts.runs.play_duels import DuelRunner, duel_line, player_names
+from scripts.runs.play_duels import DuelRunner, log_line, player_names
 from scripts.standings.recorded_standings import final_entries, with_presence_beacons
 
 MAX_NOTES, NOTE_CHARACTERS = 100, 1000
@@ -83,7 +83,7 @@ class ChangedAgent:
         """Remove what was played last; returns a line about it, or None if there is nothing."""
         if self.duels:
             duel = self.duels.pop()
-            played = duel_line(duel) if tells_opponents else f"{evaluation_name(self.login, self.agent, duel.task)}: a duel"
+            played = log_line(duel) if tells_opponents else f"{evaluation_name(self.login, self.agent, duel.task)}: a duel"
             return f"{played}; there is no room for its matches in a preview"
         if self.results:
             dropped = self.results.pop()
@@ -392,7 +392,7 @@ class PreviewGames:
             request, contenders=(first, second), tier=Tier.PREVIEW, commit=session.pull.head_sha, run_url=session.run_url
         )
         duel = self.runner.play(request, ignore_progress)
-        say(duel_line(duel))
+        say(log_line(duel))
         folder.duels.append(duel)
         session.write()
 

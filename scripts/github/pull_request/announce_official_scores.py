@@ -15,7 +15,7 @@ from scripts.git.main_entries import entries_of_logins
 from scripts.git.path_guard import by_casefold, check_paths
 from scripts.git.tree_diff import UnreadableError, tree_changes
 from scripts.github.api.client import GraphQLChange
-from scripts.github.api.pull_snapshots import PullSnapshot, merged_pulls, read_pulls
+from scripts.github.api.pull_snapshots import merged_pulls, read_pulls
 from scripts.github.api.responses import IssueComment, PullRequest
 from scripts.github.pull_request.admission_notes import rules_after_merge
 from scripts.github.pull_request.bot_context import BotContext
@@ -80,7 +80,10 @@ def pulls_with_news(context: BotContext) -> Iterator[int]:
         snapshots = read_pulls(context.github, [merge.pull.number for merge in part], with_status=False)
         for merge in part:
             snapshot = snapshots.get(merge.pull.number)
-            if snapshot and _has_news(context, merge, snapshot):
+            if snapshot is None:
+                continue
+            body, is_complete = _comment(context, merge)
+            if is_complete or not _is_commented(snapshot_stickies(context, snapshot), body):
                 yield merge.pull.number
 
 
@@ -102,11 +105,6 @@ def _unannounced_merges(context: BotContext) -> list[MergedPull]:
         if merge
         and (OFFICIAL_LABEL not in merge.pull.labels or any(AgentName.folded(*name) in hidden for name in merge.agents))
     ]
-
-
-def _has_news(context: BotContext, merge: MergedPull, snapshot: PullSnapshot) -> bool:
-    body, is_complete = _comment(context, merge)
-    return is_complete or not _is_commented(snapshot_stickies(context, snapshot), body)
 
 
 def _comment(context: BotContext, merge: MergedPull) -> tuple[str, bool]:

@@ -18,8 +18,7 @@ from scripts.git.main_entries import KnownFolders, read_entries
 from scripts.git.version_origins import VersionOrigins, known_origins
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
-from scripts.github.workflow.event import WorkflowEnvironment
-from scripts.github.workflow.step_access import open_clone, open_github
+from scripts.github.workflow.event import WorkflowEnvironment, open_clone, open_github
 from scripts.repository.checkout import Checkout, open_checkout, say_damaged
 from scripts.standings.recorded_standings import FinalEntries, entries_at_the_end, with_presence_beacons
 

@@ -37,19 +37,15 @@ class Delivery:
 def deliver_outcomes(context: BotContext, deliveries: Sequence[Delivery]) -> list[str]:
     """Write comments, labels and statuses of pull requests that are still at their commit and that no later run spoke of.
 
-    Returns a line for each change that GitHub refused.
+    At most `DELIVERED_AT_ONCE` of them. Returns a line for each change that GitHub refused.
     """
-    refused: list[str] = []
-    for begin in range(0, len(deliveries), DELIVERED_AT_ONCE):
-        part = deliveries[begin : begin + DELIVERED_AT_ONCE]
-        snapshots = read_pulls(context.github, [delivery.pull.number for delivery in part])
-        current = [
-            (delivery, snapshot)
-            for delivery in part
-            if (snapshot := _current_snapshot(context, delivery, snapshots.get(delivery.pull.number)))
-        ]
-        refused += _write_together(context, current)
-    return refused
+    snapshots = read_pulls(context.github, [delivery.pull.number for delivery in deliveries])
+    current = [
+        (delivery, snapshot)
+        for delivery in deliveries
+        if (snapshot := _current_snapshot(context, delivery, snapshots.get(delivery.pull.number)))
+    ]
+    return _write_together(context, current)
 
 
 def _current_snapshot(context: BotContext, delivery: Delivery, snapshot: PullSnapshot | None) -> PullSnapshot | None:

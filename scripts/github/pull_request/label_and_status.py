@@ -7,16 +7,7 @@ import enum
 from dataclasses import dataclass
 
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.states import (
-    Broken,
-    CommentState,
-    NoRun,
-    NoRunReason,
-    Previewed,
-    Refused,
-    Running,
-    WithdrawnEntry,
-)
+from leaderboard.comments.states import Broken, CommentState, NoRun, NoRunReason, Previewed, Refused, Running, WithdrawnEntry
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.responses import PullRequest, WorkflowRun
@@ -72,11 +63,10 @@ def running_outcome(run: WorkflowRun) -> Outcome:
 def refused_outcome(pull: PullRequest, guarded: GuardedPaths, run_url: str | None = None) -> Outcome:
     """The commit changes what it must not change: its run's scores are not trusted."""
     state = Refused(head_sha=pull.head_sha, outside=guarded.outside, faults=guarded.faults, run_url=run_url)
+    words, label = "no score: the folder breaks a rule; the comment says which", CHANGES_LABEL
     if guarded.outside:
-        words = "no score: it changes files outside the author's folder, so a maintainer has to look"
-        return Outcome(state=state, status=StatusState.FAILURE, words=words, label=REVIEW_LABEL)
-    words = "no score: the folder breaks a rule; the comment says which"
-    return Outcome(state=state, status=StatusState.FAILURE, words=words, label=CHANGES_LABEL)
+        words, label = "no score: it changes files outside the author's folder, so a maintainer has to look", REVIEW_LABEL
+    return Outcome(state=state, status=StatusState.FAILURE, words=words, label=label)
 
 
 def no_agent_outcome(pull: PullRequest, guarded: GuardedPaths) -> Outcome:

@@ -22,13 +22,7 @@ from scripts.github.api.client import GitHub, RequestLimit
 from scripts.github.api.pull_snapshots import PULLS_PER_PAGE, PullSnapshot, recent_pulls
 from scripts.github.api.responses import CommitStatus, PullRequest, WorkflowRun
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.deliver import (
-    DELIVERED_AT_ONCE,
-    Delivery,
-    bot_status,
-    deliver_outcomes,
-    judged_address,
-)
+from scripts.github.pull_request.deliver import DELIVERED_AT_ONCE, Delivery, bot_status, deliver_outcomes, judged_address
 from scripts.github.pull_request.find_pull import (
     PREVIEW_WORKFLOW,
     WORKFLOW_DISPATCH,

@@ -31,6 +31,7 @@ ANSWERED, ANSWERS_POINTS = ("rank", "help"), 300
 # After this many attempts a comment does not start a run again.
 MAX_ATTEMPTS = 10
 
+NOT_NOW = "Few of the hour's {} are left, and the official run needs them: write the command again in an hour."
 # The condition of `.github/workflows/commands.yml` names them, too.
 COMMANDS = ("retry", "evaluate", "rank", "help")
 _COMMAND = re.compile(rf"/(?P<name>{'|'.join(COMMANDS)})(?:[ \t]+(?P<argument>\S{{1,100}}))?[ \t]*")
@@ -72,7 +73,7 @@ def run_slash_command(context: BotContext) -> int:
     limits = context.github.request_limits()
     points = limits.get("graphql")
     if points and (points.left < POINTS_RESERVED or (command.name in ANSWERED and points.used >= ANSWERS_POINTS)):
-        say("Few of the hour's points are left, and the official run needs them: write the command again in an hour.")
+        say(NOT_NOW.format("points"))
         return OK
     snapshot = read_pulls(context.github, [comment.number], with_status=False).get(comment.number)
     if snapshot is None:
@@ -94,20 +95,20 @@ def _execute(
         yield GraphQLChange(name="addComment", input={"subjectId": snapshot.node_id, "body": bounded_body(body)})
         reaction = Reaction.DONE
     else:
-        reaction = _start(context, comment, snapshot.pull, command, is_short=is_short)
+        reaction, why = _start(context, comment, snapshot.pull, command, is_short=is_short)
+        if why:
+            say(why)
     yield GraphQLChange(name="addReaction", input={"subjectId": comment.node_id, "content": reaction.value})
 
 
 def _start(
     context: BotContext, comment: CommentEvent, pull: PullRequest, command: SlashCommand, *, is_short: bool
-) -> Reaction:
-    """Start what a command asks for."""
+) -> tuple[Reaction, str]:
+    """Start what a command asks for; returns why not, if it does not."""
     if pull.state != "open":
-        say(f"#{pull.number} is closed, so there is nothing to play.")
-        return Reaction.REFUSED
+        return Reaction.REFUSED, f"#{pull.number} is closed, so there is nothing to play."
     if is_short:
-        say("Few of the hour's requests are left, and the official run needs them: write the command again in an hour.")
-        return Reaction.LATER
+        return Reaction.LATER, NOT_NOW.format("requests")
     if command.name == "retry":
         return _retry(context, comment, pull)
     return _evaluate(context, comment, pull, command.argument)
@@ -117,37 +118,30 @@ def _may_write(context: BotContext, comment: CommentEvent) -> bool:
     return context.github.permission(comment.author) in WRITERS
 
 
-def _retry(context: BotContext, comment: CommentEvent, pull: PullRequest) -> Reaction:
+def _retry(context: BotContext, comment: CommentEvent, pull: PullRequest) -> tuple[Reaction, str]:
     """Rerun the preview of the newest commit if its outcome may change."""
     if comment.author_id != pull.author_id and not _may_write(context, comment):
-        say("Only the author and maintainers may retry.")
-        return Reaction.REFUSED
+        return Reaction.REFUSED, "Only the author and maintainers may retry."
     latest = latest_run(context, pull)
     if latest is None:
-        say("There is no preview run on the newest commit.")
-        return Reaction.REFUSED
+        return Reaction.REFUSED, "There is no preview run on the newest commit."
     if latest.conclusion is None:
-        say("The preview is being played already.")
-        return Reaction.BUSY
+        return Reaction.BUSY, "The preview is being played already."
     if latest.conclusion == "action_required" or context.github.attempts(latest.id) >= MAX_ATTEMPTS:
-        say("The run waits for a maintainer, or was started too often.")
-        return Reaction.REFUSED
+        return Reaction.REFUSED, "The run waits for a maintainer, or was started too often."
     if not is_retry_worthwhile(preview_outcome(context, PreviewCase(run=latest, pull=pull, trusted=False))):
-        say("The same code on the same seeds would end the same way.")
-        return Reaction.REFUSED
-    return Reaction.STARTED if restart_run(context, pull, latest) else Reaction.BUSY
+        return Reaction.REFUSED, "The same code on the same seeds would end the same way."
+    return Reaction.STARTED if restart_run(context, pull, latest) else Reaction.BUSY, ""
 
 
-def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha: str) -> Reaction:
+def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha: str) -> tuple[Reaction, str]:
     """Have main's code play the newest commit; a maintainer has to name the commit that he reviewed."""
     if not _may_write(context, comment):
-        say("Only maintainers may have a commit evaluated.")
-        return Reaction.REFUSED
+        return Reaction.REFUSED, "Only maintainers may have a commit evaluated."
     if not COMMIT_SHA.fullmatch(sha) or sha != pull.head_sha or pull.base_ref != MAIN_BRANCH:
-        say("The command takes all 40 digits of the pull request's newest commit.")
-        return Reaction.REFUSED
+        return Reaction.REFUSED, "The command takes all 40 digits of the pull request's newest commit."
     context.github.dispatch(EVALUATE_WORKFLOW, MAIN_BRANCH, {"pull": str(pull.number), "sha": sha})
-    return Reaction.STARTED
+    return Reaction.STARTED, ""
 
 
 def _places(context: BotContext, pull: PullRequest) -> CommentState:

@@ -1,20 +1,24 @@
-"""The environment and the event of a workflow run: the only reader of GITHUB_* variables and of the event file."""
+"""The environment and the event of a workflow step, and what its token gives access to: GitHub, and the clone's remote.
+
+This is the only reader of GITHUB_* variables and of the event file.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from evaluator.model.canonical_json import parse_strict
-from evaluator.model.identifiers import LOGIN
 from scripts.console import USAGE, CommandError
+from scripts.git.git_repository import Credentials, GitRepository
+from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
+from scripts.repository.layout import REPOSITORY_NAME
 
 BOT_LOGIN = "github-actions[bot]"
 EVENT_BYTES = 25 << 20  # GitHub's limit.
 
-REPOSITORY_NAME = re.compile(rf"{LOGIN.pattern}/[A-Za-z0-9._-]{{1,100}}")
 COMMIT_SHA = re.compile(r"[0-9a-f]{40}")
 
 
@@ -257,3 +261,36 @@ def _sha(event: Mapping[str, Any], *steps: str) -> str:
 
 def _refuse(kind: str, steps: tuple[str, ...]) -> NoReturn:
     raise CommandError(USAGE, f"the event has no {kind} at {'.'.join(steps)}; is this command right for this trigger?")
+
+
+TEAMS_VARIABLE = "PULLRANK_TEAMS_TOKEN"
+"""A token that may read teams: the workflow's own sees public members only."""
+
+
+def open_github(workflow: WorkflowEnvironment) -> GitHub:
+    """The repository on GitHub.
+
+    Raises:
+        CommandError: the step was given no token.
+    """
+    if not workflow.token:
+        raise CommandError(USAGE, "GITHUB_TOKEN is not set; give it to the step by env")
+    return GitHub(
+        workflow.token, workflow.api_url, workflow.repository, graphql_url=workflow.graphql_url, pace=workflow.pace
+    )
+
+
+def open_github_for_teams(workflow: WorkflowEnvironment, environ: MutableMapping[str, str]) -> GitHub:
+    """The repository on GitHub, with the token for teams if it is set; it is removed, so that no child process inherits it.
+
+    Raises:
+        CommandError: neither token is set.
+    """
+    token = environ.pop(TEAMS_VARIABLE, "")
+    return open_github(replace(workflow, token=token) if token else workflow)
+
+
+def open_clone(workflow: WorkflowEnvironment) -> GitRepository:
+    """The checked-out clone; without a token only what needs no remote works, or a public one."""
+    credentials = Credentials(server_url=workflow.server_url, token=workflow.token) if workflow.token else None
+    return GitRepository(workflow.workspace.resolve(), credentials)

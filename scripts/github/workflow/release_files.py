@@ -24,7 +24,7 @@ def write_release(clone: GitRepository, tag: str, image: str, folder: Path) -> l
     """
     if not _REFERENCE.fullmatch(image):
         raise CommandError(OUR_FAULT, f"{image[:100]!r} is no image by digest; give it as registry/name@sha256:…")
-    version = _version(clone.path / "pyproject.toml")
+    version = tomllib.loads((clone.path / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     if tag != f"v{version}":
         advice = f"tag v{version} or change the file"
         raise CommandError(OUR_FAULT, f"the tag is {tag[:60]!r} and pyproject.toml says {version}; {advice}")
@@ -37,10 +37,6 @@ def write_release(clone: GitRepository, tag: str, image: str, folder: Path) -> l
     lines = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names]
     (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
     return names
-
-
-def _version(path: Path) -> str:
-    return str(tomllib.loads(path.read_text(encoding="utf-8"))["project"]["version"])
 
 
 def _section(changelog: str, version: str) -> str:

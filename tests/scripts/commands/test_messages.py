@@ -15,7 +15,7 @@ from evaluator.model.records.result import ASKED_AGAIN
 from evaluator.model.records.verdict import Verdict
 from scripts.commands import check
 from scripts.repository.checkout import Checkout
-from scripts.terminal import duel_tables, evaluation_tables
+from scripts.terminal import evaluation_tables
 from tests.leaderboard import make
 from tests.scripts.checkouts import GAMES, LEGAL, game_board, run
 from tests.weights_server import gives, serving, weights
@@ -321,9 +321,9 @@ def test_a_heading_in_a_narrow_terminal_is_broken_between_words(monkeypatch: pyt
     one, other, task = make.entry("alice"), make.entry("somebody"), make.game("connect_four")
     for width in range(80, 100):
         console = Console(highlight=False, width=width, force_terminal=False)
-        monkeypatch.setattr(duel_tables, "output_console", lambda console=console: console)
+        monkeypatch.setattr(evaluation_tables, "output_console", lambda console=console: console)
 
-        duel_tables.duels_table(one.name, [make.duel(one, other, on=task)], [task])
+        evaluation_tables.duels_table(one.name, [make.duel(one, other, on=task)], [task])
 
         assert {"won", "drawn", "lost", "rules", "broken", "score"} <= set(capsys.readouterr().out.split()), width
 

@@ -7,8 +7,8 @@ import pytest
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
+from scripts.maintenance.close_season import season_files
 from scripts.repository.checkout import Checkout
-from scripts.seasons.close_season import season_files
 from scripts.standings.recorded_standings import recorded_standings
 from tests.leaderboard import make
 from tests.scripts.checkouts import LEGAL, run

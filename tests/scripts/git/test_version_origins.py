@@ -13,8 +13,15 @@ from leaderboard.planning.admission import refused_entries
 from scripts.console import CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.season_commits import checked_season_commits, season_commits
-from scripts.git.version_origins import SeedBeacon, admission_at, admission_context, known_origins, version_origins
+from scripts.git.version_origins import (
+    SeedBeacon,
+    admission_at,
+    admission_context,
+    checked_season_commits,
+    known_origins,
+    season_commits,
+    version_origins,
+)
 from scripts.repository.checkout import Checkout
 from scripts.verification.verify_claims import MainHistory
 from tests.scripts.github.remotes import AGENT, MANIFEST, Clone, agent_files, git, make_board

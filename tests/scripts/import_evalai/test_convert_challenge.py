@@ -12,8 +12,7 @@ import pytest
 from evaluator.host.loading.yaml_loader import dump_yaml, read_challenge
 from evaluator.model.config.metric import Direction
 from scripts.commands import import_evalai as command
-from scripts.import_evalai.config_reader import ImportFaultError
-from scripts.import_evalai.conversion_report import KeyFate
+from scripts.import_evalai.config_reader import ImportFaultError, KeyFate
 from scripts.import_evalai.convert_challenge import convert_challenge, plain_text, to_markdown
 from tests.scripts import checkouts
 

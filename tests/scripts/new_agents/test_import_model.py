@@ -14,10 +14,9 @@ from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.weights_cache import WeightsCache
 from evaluator.model.config.limits import SubmissionLimits
 from scripts.console import CommandError
-from scripts.new_agents.import_model import open_source, write_model_agent
-from scripts.new_agents.new_agent import TEMPLATE_FOLDER
-from scripts.new_agents.saved_models import recognise
+from scripts.new_agents.import_model import open_source, recognise, write_model_agent
 from scripts.repository.checkout import Checkout
+from scripts.repository.layout import TEMPLATE_FOLDER
 from tests.scripts.checkouts import game_board
 from tests.weights_server import gives, serving
 

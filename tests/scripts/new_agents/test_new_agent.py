@@ -14,7 +14,7 @@ from evaluator.host.loading.submission_folder import read_folder
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import ADAPTERS, SubmissionKind
 from scripts.new_agents.new_agent import AGENT_TEMPLATES
-from scripts.repository.unchanged_starters import TEMPLATE_FOLDER
+from scripts.repository.layout import TEMPLATE_FOLDER
 from tests.scripts.checkouts import ROOT, run
 
 CHALLENGE = """\

@@ -145,7 +145,7 @@ def test_labels_statuses_reactions_and_permissions(github: GitHub, standin: GitH
     assert github.labels(7) == []
     (status,) = github.statuses(SHA)
     assert status == CommitStatus(
-        state="success", context="pullrank", description="d" * 140, creator=BOT, pull=None, main=None
+        state="success", context="pullrank", description="d" * 140, creator=BOT, target_url="https://example.org"
     )
     assert comment.reactions == ["rocket"]
     assert [github.permission(login) for login in ("host", "eve", "alice", "nobody")] == ["admin", "write", "read", "none"]

@@ -409,7 +409,7 @@ def _any_sandbox_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
         rules = parse_challenge(text)
         return rules.model_copy(update={"runners": rules.runners.model_copy(update={"sandbox": SandboxKind.PROCESS})})
 
-    monkeypatch.setattr("scripts.verification.verify_claims.parse_challenge", rules_of)
+    monkeypatch.setattr("scripts.git.main_entries.parse_challenge", rules_of)
 
 
 @pytest.mark.usefixtures("_any_sandbox_ranks")

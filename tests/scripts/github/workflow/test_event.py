@@ -7,14 +7,17 @@ import pytest
 from scripts.console import USAGE, CommandError
 from scripts.github.workflow.event import (
     BOT_LOGIN,
+    TEAMS_VARIABLE,
     CommentEvent,
     PullEvent,
     comment_event,
     dispatch_input,
+    open_github_for_teams,
     pull_event,
     read_workflow_environment,
     workflow_run_id,
 )
+from tests.scripts.github.scenes import Scene
 
 SHA = "a" * 40
 PULL = {
@@ -138,3 +141,14 @@ def test_the_run_and_the_inputs_of_other_events(tmp_path: Path) -> None:
 
     assert workflow_run_id(workflow) == 31
     assert [dispatch_input(workflow, name) for name in ("sha", "n", "missing")] == [SHA, "", ""]
+
+
+def test_teams_are_asked_for_with_their_own_token_which_no_child_process_inherits(scene: Scene) -> None:
+    workflow = read_workflow_environment(scene.environment())
+    environ = {TEAMS_VARIABLE: "teams-token", "PATH": "/bin"}
+
+    open_github_for_teams(workflow, environ).request_limits()
+    open_github_for_teams(workflow, environ).request_limits()
+
+    assert environ == {"PATH": "/bin"}
+    assert [token for _, token in scene.standin.authorizations] == ["token teams-token", "token bot-token"]

@@ -38,7 +38,7 @@ from scripts.git.main_entries import read_entries
 from scripts.git.version_origins import admission_context
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonClosing
-from scripts.standings.recorded_standings import FinalEntries, SandboxRules, final_entries, recorded_standings
+from scripts.standings.recorded_standings import FinalEntries, final_entries, recorded_standings, sandbox_rule
 from scripts.static_site import build_site
 from scripts.verification.verify_records import verify_files
 
@@ -149,24 +149,8 @@ def missing_draws(checkout: Checkout, final: FinalEntries, now: datetime) -> Ite
 MANIFEST = "MANIFEST.sha256"
 
 
-@dataclass(frozen=True, kw_only=True)
-class SeasonArchive:
-    """A written archive."""
-
-    path: Path
-    sha256: str
-    manifest_sha256: str
-
-
-def files_under(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
-    """All regular files below a folder: name in the archive, and path."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.is_symlink():
-            yield f"{name}/{path.relative_to(folder).as_posix()}", path
-
-
-def write_archive(target: Path, root: str, files: Iterable[tuple[str, Path]], timestamp: int) -> SeasonArchive:
-    """Write a reproducible archive: owners, modes, order and times are fixed.
+def _write_archive(target: Path, root: str, files: Iterable[tuple[str, Path]], timestamp: int) -> tuple[str, str]:
+    """Write a reproducible archive: owners, modes, order and times are fixed. Returns the SHA-256 of it and its manifest.
 
     `target` ends in .tar.gz; `files`: names below the folder `root`, and paths; `timestamp`: the time of all, in seconds
     since 1970.
@@ -183,10 +167,7 @@ def write_archive(target: Path, root: str, files: Iterable[tuple[str, Path]], ti
             _add(tar, f"{root}/{name}", path.read_bytes(), timestamp)
         _add(tar, f"{root}/{MANIFEST}", manifest, timestamp)
     write_atomically(target, raw.getvalue())
-    return SeasonArchive(
-        path=target, sha256=hashlib.sha256(raw.getvalue()).hexdigest(),
-        manifest_sha256=hashlib.sha256(manifest).hexdigest(),
-    )  # fmt: skip
+    return hashlib.sha256(raw.getvalue()).hexdigest(), hashlib.sha256(manifest).hexdigest()
 
 
 def _add(tar: tarfile.TarFile, name: str, content: bytes, timestamp: int) -> None:
@@ -237,18 +218,8 @@ _ROOT_ONLY = ("seasons", "404.html", "sitemap.xml", "sitemap.xml.gz")
 LISTED_FAULTS = 5
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClosedSeason:
-    """The result of closing a season."""
-
-    closing: SeasonClosing
-    archive: SeasonArchive
-    written: tuple[Path, ...]
-    """Paths to commit."""
-
-
-def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool, even_empty: bool = False) -> ClosedSeason:
-    """Verify, freeze, cite and pack a season; the caller writes season.json.
+def close_season(checkout: Checkout, by: str, now: datetime, *, even_empty: bool = False) -> tuple[SeasonClosing, Path]:
+    """Verify, freeze, cite and pack a season; returns its end, which the caller writes to season.json, and the archive.
 
     Raises:
         CommandError: the season is still sealed, hides names or is already closed, a final draw or a replay is missing,
@@ -261,7 +232,7 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool, eve
     if not files and not even_empty:
         steps = "run 'pullrank recorded' and fetch the traces first, or pass --yes to close it all the same"
         raise CommandError(USAGE, f"season {season} has no official result here; {steps}")
-    verifications = verify_files(challenge, checkout.store, files, quiet=quiet)
+    verifications = verify_files(challenge, checkout.store, files, quiet=False)
     _refuse_unverified(verifications, season)
     at = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     folder = frozen_folder(checkout)
@@ -272,19 +243,21 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, quiet: bool, eve
     citations = (checkout.root / "CITATION.cff", citation.cff()), (folder / "citation.bib", citation.bibtex())
     for path, text in citations:
         write_atomically(path, text.encode())
-    archive = _write_season_archive(checkout, files, folder, int(now.timestamp()))
+    archive = checkout.root / "build" / "seasons" / f"{folder.name}.tar.gz"
+    content = _archived_files(checkout, files, folder)
+    archive_sha256, manifest_sha256 = _write_archive(archive, f"season-{folder.name}", content, int(now.timestamp()))
     verified = sum(verification.status is VerificationStatus.VERIFIED for verification in verifications)
     closing = SeasonClosing(
         at=at, by=by, results=verified, steps=sum(verification.steps for verification in verifications),
-        files_sha256=archive.manifest_sha256, archive_sha256=archive.sha256,
+        files_sha256=manifest_sha256, archive_sha256=archive_sha256,
     )  # fmt: skip
     freeze = SeasonSummary(
         at=at, by=by, results=verified, stale=len(verifications) - verified, steps=closing.steps,
-        manifest_sha256=archive.manifest_sha256, archive=archive.path.name, archive_sha256=archive.sha256,
+        manifest_sha256=manifest_sha256, archive=archive.name, archive_sha256=archive_sha256,
         bibtex=citation.bibtex(), revealed=revealed.secret if revealed else None,
     )  # fmt: skip
     write_atomically(folder / "summary.md", season_page(recorded_standings(checkout, official=True), freeze).encode())
-    return ClosedSeason(closing=closing, archive=archive, written=(folder, checkout.root / "CITATION.cff"))
+    return closing, archive
 
 
 def frozen_folder(checkout: Checkout) -> Path:
@@ -300,10 +273,10 @@ def season_files(checkout: Checkout) -> list[Path]:
         raise CommandError(
             SUBMISSION_AT_FAULT, *(f"{file.path}: is damaged ({file.reason})" for file in broken[:LISTED_FAULTS])
         )
-    rules = SandboxRules(GitRepository(checkout.root), checkout.challenge)
+    sandbox_fault = sandbox_rule(checkout)
 
     def counts(record: Result | Duel) -> bool:
-        is_counted = record.season == checkout.challenge.season and is_official(record) and rules.fault(record) is None
+        is_counted = record.season == checkout.challenge.season and is_official(record) and sandbox_fault(record) is None
         return is_counted and quarantine_of(record, checkout.moderation) is None
 
     paths = {checkout.store.path_of(result) for result in results if counts(result)}
@@ -354,15 +327,16 @@ def _refuse_unverified(verifications: Sequence[Verification], season: str) -> No
     )
 
 
-def _write_season_archive(checkout: Checkout, files: Sequence[Path], folder: Path, timestamp: int) -> SeasonArchive:
-    """Pack results, traces, site and rules."""
-    store, season = checkout.store, safe_path_segment(checkout.challenge.season)
+def _archived_files(checkout: Checkout, files: Sequence[Path], folder: Path) -> list[tuple[str, Path]]:
+    """Results, traces, site and rules: name in the archive, and path."""
+    store = checkout.store
     content = [(f"results/{path.relative_to(store.results).as_posix()}", path) for path in files]
     traces = (store.trace_of(path) for path in files if path.is_relative_to(store.results))
     content += [(f"traces/{path.relative_to(store.traces).as_posix()}", path) for path in traces if path.exists()]
-    content += files_under(folder, "site")
+    pages = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
+    content += [(f"site/{path.relative_to(folder).as_posix()}", path) for path in pages]
     root_files = ("challenge.yml", "moderation.yml", "CITATION.cff")
     content += [(name, checkout.root / name) for name in root_files if (checkout.root / name).is_file()]
     if (store.results / SEASON_FILE).is_file():
         content.append((f"results/{SEASON_FILE}", store.results / SEASON_FILE))
-    return write_archive(checkout.root / "build" / "seasons" / f"{season}.tar.gz", f"season-{season}", content, timestamp)
+    return content

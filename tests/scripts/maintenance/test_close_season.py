@@ -22,10 +22,10 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from leaderboard.core.store import ResultStore
 from scripts.git.git_repository import GitRepository
+from scripts.maintenance.close_season import Citation, season_files
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.repository.season_file import seal_result
 from scripts.runs.local_evaluator import open_evaluator
-from scripts.seasons.close_season import Citation, season_files
 from tests.scripts.checkouts import ROOT, run
 from tests.scripts.github.remotes import git
 

@@ -10,8 +10,7 @@ import pytest
 
 from scripts.git.data_branches import BranchCommit, open_branches, read_note, results_commit
 from scripts.github.official import shard_jobs
-from scripts.github.official.plan_cache import PLANNED_BRANCH, NothingMissing, note_nothing_missing
-from scripts.github.official.workload import OfficialRun, read_workload
+from scripts.github.official.workload import PLANNED_BRANCH, NothingMissing, OfficialRun, note_nothing_missing, read_workload
 from scripts.github.workflow.plan_context import PlanContext
 from scripts.repository.layout import RESULTS_BRANCH
 from tests.scripts.github.remotes import AGENT, CHALLENGE, Clone, agent_files, git, make_board

@@ -23,8 +23,7 @@ from leaderboard.comments.states import (
 )
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry, Estimate
-from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.core.match_count import count_matches
+from leaderboard.core.game_standings import GameRow, GameStandings, count_matches
 from leaderboard.core.standings import OverallRow, Standings, TaskFailure, TaskRow, TaskStandings, entries_of
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.official_leaderboard import OfficialLeaderboard

@@ -7,7 +7,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Estimate
-from leaderboard.core.match_count import MatchCount
+from leaderboard.core.game_standings import MatchCount
 from leaderboard.scoring.metrics import digits
 
 

@@ -10,8 +10,7 @@ from leaderboard.api.table_columns import game_columns, game_lines
 from leaderboard.charts import history_charts, table_bars
 from leaderboard.charts.social_cards import duel_card
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, shown_duels
-from leaderboard.core.match_count import MatchCount, count_matches
+from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, MatchCount, count_matches, shown_duels
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.match_replay import match_replay, side_names
 from leaderboard.games.opening_book import has_book, opening_book

@@ -16,11 +16,11 @@ from leaderboard.core.game_standings import (
     GameRow,
     GameStandings,
     HeadToHead,
+    MatchCount,
     PreferenceCycle,
     Rating,
     RatingSnapshot,
 )
-from leaderboard.core.match_count import MatchCount
 from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, owner_groups, superseded_entries
 from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.counting_duels import (

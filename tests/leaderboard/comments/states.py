@@ -25,7 +25,7 @@ from leaderboard.comments.states import (
     WithdrawnEntry,
 )
 from leaderboard.core.entry import Estimate
-from leaderboard.core.match_count import MatchCount
+from leaderboard.core.game_standings import MatchCount
 from tests.leaderboard.make import digest
 
 HEAD, EVALUATOR, MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5

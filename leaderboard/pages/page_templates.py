@@ -28,7 +28,7 @@ from leaderboard.scoring import metrics
 from leaderboard.scoring.metrics import any_sealed
 from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED
 from leaderboard.site_context import SiteContext
-from leaderboard.text import bibtex, escape_markdown, format, urls
+from leaderboard.text import escape_markdown, format, serialise, urls
 from leaderboard.text.format import number
 
 PAGE_TEMPLATES = Path(__file__).with_name("templates")
@@ -227,7 +227,7 @@ def citation(challenge: Challenge, context: SiteContext, task: str, path: str) -
     if not _DATED.match(context.generated_at):
         return ""
     commit = f" from commit {context.commit}" if context.commit else ""
-    return bibtex.misc_entry(
+    return serialise.misc_entry(
         [challenge.title, challenge.season, task],
         title=f"{task}, {challenge.title}, season {challenge.season}"
         if task

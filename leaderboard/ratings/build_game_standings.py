@@ -26,12 +26,14 @@ from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.counting_duels import (
     AgentVersion,
     CountedDuel,
+    EntriesByValidation,
     counting_duels,
     newest_duels,
+    partition_by_validation,
+    validation_fault,
     version_of,
 )
 from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_candidates, rate_players, rating_order
-from leaderboard.ratings.validations import EntriesByValidation, partition_by_validation, validation_fault
 from leaderboard.scoring.ranking import RankInterval, name_order, ranks_with_unranked
 
 # The ratings over time have at most this many snapshots. Rating n players takes n² steps, so with more than 200 players

@@ -20,8 +20,7 @@ from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
-from leaderboard.ratings.counting_duels import duel_totals
-from leaderboard.ratings.validations import validation_fault, validation_refusal
+from leaderboard.ratings.counting_duels import duel_totals, validation_fault, validation_refusal
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, escape_commands, say
 from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout
 from scripts.runs.eligible_tasks import eligible_tasks, find_entering

@@ -11,8 +11,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.match_replay import end_reason, side_names
-from leaderboard.ratings.counting_duels import duel_totals
-from leaderboard.ratings.validations import validation_refusal
+from leaderboard.ratings.counting_duels import duel_totals, validation_refusal
 from scripts.terminal.terminal_output import cost_cells, new_table, output_console, print_failure, print_table, typed
 
 SHOWN_FAULTS = 5

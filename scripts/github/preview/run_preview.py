@@ -34,7 +34,7 @@ from leaderboard.core.owners import owner_groups
 from leaderboard.core.store import write_atomically
 from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.admission import AdmissionContext
-from leaderboard.ratings.validations import validation_fault
+from leaderboard.ratings.counting_duels import validation_fault
 from leaderboard.visibility import hidden_tasks, is_anonymous
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository

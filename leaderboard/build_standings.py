@@ -17,8 +17,7 @@ from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, owner_gr
 from leaderboard.core.standings import Standings
 from leaderboard.core.version_folders import VersionFolders, version_folders
 from leaderboard.ratings.build_game_standings import build_game_standings
-from leaderboard.scoring.build_task_standings import partition_results, task_standings
-from leaderboard.scoring.counting_results import FinalPlaces
+from leaderboard.scoring.build_task_standings import FinalPlaces, partition_results, task_standings
 from leaderboard.scoring.overall import begin_interquartile_means, overall_rows, overall_samples
 from leaderboard.scoring.ranking import name_order
 from leaderboard.scoring.score_all import score_all

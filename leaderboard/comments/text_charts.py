@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from leaderboard.charts.table_bars import ChartScale, as_point
+from leaderboard.charts.interval_charts import ChartScale, as_point
 from leaderboard.core.entry import Estimate
 from leaderboard.text.format import number
 

@@ -9,7 +9,7 @@ from evaluator.model.config.submission import ADAPTERS, EXTRAS, MODEL_ADAPTERS, 
 from evaluator.model.identifiers import LOGIN, NEW_AGENT
 from evaluator.model.visible_text import HIDDEN_IN_NAMES, HIDDEN_IN_TEXTS
 from leaderboard.api.table_columns import task_columns, task_lines
-from leaderboard.charts import history_charts, table_bars
+from leaderboard.charts import history_charts, interval_charts
 from leaderboard.comments import samples
 from leaderboard.core.standings import Standings, TaskStandings
 from leaderboard.health import health
@@ -135,7 +135,7 @@ def render_pages(standings: Standings, context: SiteContext, past: LeaderboardHi
     pages[FORM_RULES] = form_rules(standings, context)
     for board in standings.tasks:
         path = urls.task_page(board.task.id)
-        scale = table_bars.table_scale(board)
+        scale = interval_charts.table_scale(board)
         pages[path] = renderer.page(
             path, "task.md.jinja", board=board, task=board.task, scale=scale, history=task_history(board, past),
             shown_columns=task_columns(board.task), lines=task_lines(board, context.reproduced),

@@ -10,7 +10,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.charts.table_bars import is_other_claim
+from leaderboard.charts.interval_charts import is_other_claim
 from leaderboard.comments import phrases
 from leaderboard.comments.states import Previewed
 from leaderboard.scoring.intervals import measured_estimate, values

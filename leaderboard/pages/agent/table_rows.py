@@ -8,7 +8,7 @@ from markupsafe import Markup
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from leaderboard.charts.agent_charts import ReturnSpread
-from leaderboard.charts.table_bars import ChartScale, interval_element
+from leaderboard.charts.interval_charts import ChartScale, interval_element
 from leaderboard.core.standings import TaskRow
 from leaderboard.pages.agent.agent_profile import TaskResult
 from leaderboard.pages.page_templates import verdict_tag

@@ -35,7 +35,7 @@ def _circle(radius: float) -> str:
     return f"m-{r} 0a{r} {r} 0 1 0 {across} 0 {r} {r} 0 1 0-{across} 0z"
 
 
-def _square(half: float) -> str:
+def _square_outline(half: float) -> str:
     h, across = _short(half), _short(2 * half)
     return f"m-{h}-{h}h{across}v{across}h-{across}z"
 
@@ -43,7 +43,7 @@ def _square(half: float) -> str:
 def _piece(piece: int, scale: float) -> SvgSymbol:
     half = scale * (0.4 if piece & 4 else 0.27)
     outline = (
-        _square(half * 0.9) + f"m{_short(half * 0.9)} {_short(half * 0.9)}"
+        _square_outline(half * 0.9) + f"m{_short(half * 0.9)} {_short(half * 0.9)}"
         if piece & 2
         else _circle(half) + f"m{_short(half)} 0"
     )
@@ -81,7 +81,7 @@ def _turns(moves: Sequence[int]) -> Iterator[tuple[int, int, int | None, int | N
             yield ply, action, ply + 1 if is_placed else None, placed if is_placed else None
 
 
-def _render(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
+def _render_quarto(moves: Sequence[int], first: Side, refused: int | None) -> list[BoardMark]:
     marks, on_board = [], dict[Cell, int]()
     stored = dict.fromkeys(range(_QUARTO_PIECES), -1)
     for given, piece, placed, cell in _turns(moves):
@@ -116,12 +116,12 @@ def _shared_lines(on_board: dict[Cell, int]) -> list[tuple[Cell, int]]:
     return lines
 
 
-def _order(ply: int) -> int:
+def _quarto_order(ply: int) -> int:
     """The first side gives a piece; then each side places and gives."""
     return (ply + 1) // 2 % 2
 
 
-def _text(moves: Sequence[int]) -> str:
+def _text_quarto(moves: Sequence[int]) -> str:
     cells, hand = ["····"] * _QUARTO_CELLS, "nothing"
     for _, piece, placed, cell in _turns(moves):
         hand = f"{piece:04b}" if placed is None else "nothing"
@@ -146,7 +146,7 @@ QUARTO = GameDrawing(
         *(f"gives the {_named(piece)} piece" for piece in range(_QUARTO_PIECES)),
         *(f"places it on row {cell // 4 + 1}, column {cell % 4 + 1}" for cell in range(_QUARTO_CELLS)),
     ),
-    render=_render,
-    order=_order,
-    text=_text,
+    render=_render_quarto,
+    order=_quarto_order,
+    text=_text_quarto,
 )

@@ -1,6 +1,7 @@
 """The phrases of a comment: headlines, advice, table cells, links, commands and charts drawn with characters.
 
-Entrants' text stands only in code spans."""
+Entrants' text stands only in code spans.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -387,6 +388,8 @@ def _official(row: TaskReport) -> Markup:
 def _official_game(game: GameReport) -> Markup:
     return Markup("{} Official: {}").format(_EMOJI.get(game.place or 0, "🏁"), duels_in_words(game))
 
+
+# Charts
 
 # Characters of a bar.
 TEXT_WIDTH = 26

@@ -17,8 +17,7 @@ from leaderboard.core.parallel import SINGLE_PARTITION, Partition, batches
 from leaderboard.core.standings import Standings
 from leaderboard.core.version_folders import version_folders_of
 from leaderboard.pages import episode_replays
-from leaderboard.pages.agent.agent_profile import AgentProfile, agent_profiles
-from leaderboard.pages.agent.earlier_versions import earlier_versions, results_by_agent
+from leaderboard.pages.agent.agent_profile import AgentProfile, agent_profiles, earlier_versions, results_by_agent
 from leaderboard.pages.agent.provenance import provenance_table
 from leaderboard.pages.agent.snippets import badge_snippets, reader_commands
 from leaderboard.pages.agent.table_rows import (

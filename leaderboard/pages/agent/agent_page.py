@@ -23,11 +23,11 @@ from leaderboard.core.standings import Standings
 from leaderboard.core.version_folders import version_folders_of
 from leaderboard.pages import episode_replays
 from leaderboard.pages.agent.agent_profile import AgentProfile, agent_profiles, earlier_versions, results_by_agent
-from leaderboard.pages.agent.provenance import provenance_table
 from leaderboard.pages.agent.table_rows import (
     DrawnReturns,
     TableRows,
     code_words,
+    provenance_table,
     row_facts,
     table_heads,
 )

@@ -14,11 +14,10 @@ from evaluator.model.config.submission import Submission, SubmissionKind
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.result import FirstAttempt
 from leaderboard.api.game_leaderboards import game_document
-from leaderboard.build_standings import build_standings
+from leaderboard.build_standings import OfficialLeaderboard, build_standings
 from leaderboard.comments import render_comment
 from leaderboard.comments.comment_standings import official_report, official_state
 from leaderboard.comments.states import CommentContext, RankReply
-from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.pages.agent import agent_page
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.site_context import SiteContext

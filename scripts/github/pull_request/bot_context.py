@@ -7,10 +7,10 @@ from functools import cached_property
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
+from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
-from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.admission import authors_by_owner, tasks_by_name
 from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import GitRepository

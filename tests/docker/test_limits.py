@@ -19,7 +19,7 @@ from evaluator.host.probe.run_probe import NOT_PROMISED, escape_checks, probe
 from evaluator.host.sandboxes.docker_sandbox import DockerConfig, DockerSandbox
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
-from evaluator.host.solo.make_result import Evaluation
+from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict

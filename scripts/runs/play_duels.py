@@ -8,8 +8,8 @@ from pathlib import Path
 
 from evaluator.host.digests.runtime_digest import lock_digests
 from evaluator.host.duels.evaluate_duel import DuelPlayer, DuelRequest, evaluate_duel, order_sides
-from evaluator.host.envs.gym_task import EnvironmentFault
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
+from evaluator.host.errors import EnvironmentFault
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.progress import ReportProgress
 from evaluator.model.config.challenge import Challenge

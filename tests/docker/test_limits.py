@@ -11,7 +11,8 @@ import pytest
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.docker import evaluator_image
 from evaluator.host.docker.container_policy import UIDS, ContainerOptions, locked_down
-from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.docker.hidden_files import hidden_paths, stand_ins
 from evaluator.host.docker.seccomp import seccomp_profile
 from evaluator.host.loading.submission_folder import read_folder, stage

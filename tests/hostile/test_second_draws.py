@@ -15,7 +15,8 @@ from typing import Any, cast
 import pytest
 
 from evaluator.host.docker import agent_image
-from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.duels.evaluate_duel import evaluate_duel
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.errors import AgentFault

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
-from evaluator.host.docker.engine import EngineError
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.duels.evaluate_duel import FETCH_SPARE, DuelPlayer, DuelRequest, evaluate_duel, order_sides
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import openings

@@ -10,7 +10,6 @@ from leaderboard.games.match_svg import (
     DIRECTIONS,
     REFUSED_SYMBOL,
     BoardMark,
-    BoardStyle,
     Cell,
     GameDrawing,
     SvgSymbol,
@@ -23,10 +22,6 @@ _PLACES = ("top left", "left", "bottom left", "top", "centre", "bottom", "top ri
 _X_PATH = "m-.27-.27l.54.54m0-.54l-.54.54"
 _O_PATH = "m-.29 0a.29.29 0 1 0 .58 0a.29.29 0 1 0-.58 0z"
 _FOUR_COLUMNS, _FOUR_ROWS = 7, 6
-
-
-def _alternate(ply: int) -> int:
-    return ply % 2
 
 
 def _marks(
@@ -62,23 +57,15 @@ def _text_tictactoe(moves: Sequence[int]) -> str:
 
 
 TICTACTOE = GameDrawing(
-    look=BoardStyle(
-        width=3,
-        height=3,
-        board=(3, 3),
-        ground=(SvgSymbol(style="pr-grid", path="m1 .1v2.8m1 0v-2.8m.9.9h-2.8m0 1h2.8"),),
-        symbols=(
-            SvgSymbol(style="pr-stroke pr-a", path=_X_PATH),
-            SvgSymbol(style="pr-stroke pr-b", path=_X_PATH),
-            SvgSymbol(style="pr-stroke pr-a", path=_O_PATH),
-            SvgSymbol(style="pr-stroke pr-b", path=_O_PATH),
-            *line_symbols(3),
-            REFUSED_SYMBOL,
-        ),
+    board=(3, 3),
+    ground=(SvgSymbol("pr-grid", "m1 .1v2.8m1 0v-2.8m.9.9h-2.8m0 1h2.8"),),
+    symbols=(
+        *(SvgSymbol(f"pr-stroke pr-{side}", path) for path in (_X_PATH, _O_PATH) for side in "ab"),
+        *line_symbols(3),
+        REFUSED_SYMBOL,
     ),
     words=tuple(f"plays {place}" for place in _PLACES),
     render=_render_tictactoe,
-    order=_alternate,
     text=_text_tictactoe,
 )
 
@@ -113,24 +100,18 @@ def _text_connect_four(moves: Sequence[int]) -> str:
 
 
 CONNECT_FOUR = GameDrawing(
-    look=BoardStyle(
-        width=_FOUR_COLUMNS,
-        height=_FOUR_ROWS,
-        board=(_FOUR_COLUMNS, _FOUR_ROWS),
-        ground=(
-            SvgSymbol(style="pr-ground", path=f"h{_FOUR_COLUMNS}v{_FOUR_ROWS}h-{_FOUR_COLUMNS}z"),
-            SvgSymbol(style="pr-hole", path="m.5.5" + f"{'h0m1 0' * _FOUR_COLUMNS}m-{_FOUR_COLUMNS} 1" * _FOUR_ROWS),
-        ),
-        symbols=(
-            SvgSymbol(style="pr-disc pr-a", path="h0"),
-            SvgSymbol(style="pr-disc pr-b", path="h0"),
-            *line_symbols(4),
-            REFUSED_SYMBOL,
-        ),
+    board=(_FOUR_COLUMNS, _FOUR_ROWS),
+    ground=(
+        SvgSymbol("pr-ground", f"h{_FOUR_COLUMNS}v{_FOUR_ROWS}h-{_FOUR_COLUMNS}z"),
+        SvgSymbol("pr-hole", "m.5.5" + f"{'h0m1 0' * _FOUR_COLUMNS}m-{_FOUR_COLUMNS} 1" * _FOUR_ROWS),
+    ),
+    symbols=(
+        *(SvgSymbol(f"pr-disc pr-{side}", "h0") for side in "ab"),
+        *line_symbols(4),
+        REFUSED_SYMBOL,
     ),
     words=tuple(f"drops into column {column + 1}" for column in range(_FOUR_COLUMNS)),
     render=_render_connect_four,
-    order=_alternate,
     text=_text_connect_four,
 )
 
@@ -187,22 +168,15 @@ def rounds_kind(count: int) -> GameDrawing:
         for column in range(min(_TILES, count - _TILES * row))
     )
     return GameDrawing(
-        look=BoardStyle(
-            width=wide,
-            height=high,
-            board=(wide, high),
-            ground=(SvgSymbol(style="pr-tile", path=tiles),),
-            symbols=(
-                *(SvgSymbol(style="pr-i pr-a", path=icon) for icon in _ICONS),
-                *(SvgSymbol(style="pr-i pr-b", path=icon) for icon in _ICONS),
-                SvgSymbol(style="pr-light pr-a", path="m-.46-.46h.92v.92h-.92z"),
-                SvgSymbol(style="pr-light pr-b", path="m-.46-.46h.92v.92h-.92z"),
-                REFUSED_SYMBOL,
-            ),
+        board=(wide, high),
+        ground=(SvgSymbol("pr-tile", tiles),),
+        symbols=(
+            *(SvgSymbol(f"pr-i pr-{side}", icon) for side in "ab" for icon in _ICONS),
+            *(SvgSymbol(f"pr-light pr-{side}", "m-.46-.46h.92v.92h-.92z") for side in "ab"),
+            REFUSED_SYMBOL,
         ),
         words=tuple(f"shows {choice}" for choice in _CHOICES),
         render=_render_rounds,
-        order=_alternate,
         text=_text_rounds,
     )
 
@@ -242,7 +216,7 @@ def _piece(piece: int, scale: float) -> SvgSymbol:
         else _circle(half) + f"m{_short(half)} 0"
     )
     hole = _circle(half * 0.45) if piece & 8 else ""
-    return SvgSymbol(style="pr-piece-dark" if piece & 1 else "pr-piece-light", path=outline + hole)
+    return SvgSymbol("pr-piece-dark" if piece & 1 else "pr-piece-light", outline + hole)
 
 
 # Indices of the first symbol of each kind; those of large pieces begin at 0.
@@ -326,16 +300,13 @@ def _text_quarto(moves: Sequence[int]) -> str:
 
 
 QUARTO = GameDrawing(
-    look=BoardStyle(
-        width=4,
-        height=6.55,
-        board=(4, 4),
-        ground=(
-            SvgSymbol(style="pr-tile", path=squares_path([(x, y) for y in range(4) for x in range(4)], 0.94)),
-            SvgSymbol(style="pr-tray", path="m1.5 4.25h1v1h-1z"),
-        ),
-        symbols=_QUARTO_SYMBOLS,
+    height=6.55,
+    board=(4, 4),
+    ground=(
+        SvgSymbol("pr-tile", squares_path([(x, y) for y in range(4) for x in range(4)], 0.94)),
+        SvgSymbol("pr-tray", "m1.5 4.25h1v1h-1z"),
     ),
+    symbols=_QUARTO_SYMBOLS,
     words=(
         *(f"gives the {_named(piece)} piece" for piece in range(_QUARTO_PIECES)),
         *(f"places it on row {cell // 4 + 1}, column {cell % 4 + 1}" for cell in range(_QUARTO_CELLS)),

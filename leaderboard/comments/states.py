@@ -19,7 +19,6 @@ class CommentContext:
     """Part of the hidden marker: an older run never overwrites the comment of a newer one."""
     repository: str
     """Such as https://github.com/owner/name."""
-    pull: int | None = None
     site: str | None = None
     """Address of the published site; without it nothing links there."""
 

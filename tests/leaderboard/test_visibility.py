@@ -374,7 +374,7 @@ def test_comments_on_games_name_no_opponent_before_the_date() -> None:
         )
         own = official_report(recorded, "ann", "ann-agent")
         states = [official_state(recorded, [("ann", "ann-agent")], "a" * 40), RankReply(agents=(own,))]
-        context = CommentContext(run_id=1, repository="https://github.com/o/b", pull=7, site=None)
+        context = CommentContext(run_id=1, repository="https://github.com/o/b", site=None)
         return "\n".join(render_comment.render_comment(state, context) for state in states)
 
     assert "bobby" in told(AFTER)

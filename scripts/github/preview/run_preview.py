@@ -348,7 +348,7 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
 def _summarise(workflow: WorkflowEnvironment, session: PreviewSession, state: CommentState) -> None:
     """Write the comment's text as the step's summary: the untrusted preview may not write comments."""
     repository = f"{workflow.server_url}/{workflow.repository}"
-    context = CommentContext(run_id=workflow.run_id, repository=repository, pull=session.pull.number)
+    context = CommentContext(run_id=workflow.run_id, repository=repository)
     write_summary(workflow.summary_path, render_comment(state, context))
 
 

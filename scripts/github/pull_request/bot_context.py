@@ -149,10 +149,10 @@ class BotContext:
         host = f"{owner.lower()}.github.io"
         return f"https://{host}/" if name.lower() == host else f"https://{host}/{name}/"
 
-    def comment_context(self, pull: PullRequest, run_id: int | None = None) -> CommentContext:
+    def comment_context(self, run_id: int | None = None) -> CommentContext:
         """What the text of a comment refers to; the run is this one if left out."""
         run_id = self.workflow.run_id if run_id is None else run_id
-        return CommentContext(run_id=run_id, repository=self.repository_url, pull=pull.number, site=self.site)
+        return CommentContext(run_id=run_id, repository=self.repository_url, site=self.site)
 
 
 def open_context(workflow: WorkflowEnvironment) -> BotContext:

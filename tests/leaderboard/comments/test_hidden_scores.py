@@ -18,7 +18,7 @@ from tests.leaderboard.make import challenge, duel, entry, game, result, task
 BEFORE, AFTER = datetime(2026, 5, 31, 23, 59, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
 OPEN, LATER, GAME = task("open"), task("later"), game("duel")
 ANN, BOB, CYD = (entry(login) for login in ("ann", "bob", "cyd"))
-CONTEXT = CommentContext(run_id=1, repository="https://github.com/o/b", pull=7, site=None)
+CONTEXT = CommentContext(run_id=1, repository="https://github.com/o/b", site=None)
 # Parts thousands.
 THIN = "\N{NARROW NO-BREAK SPACE}"
 SECRET = SeasonSecret(bytes(range(32)))

@@ -118,7 +118,6 @@ def fit_ratings(
     inside = np.isin(np.arange(players), core)
     weights = np.zeros(players)
     weights[[anchor] if inside[anchor] else core] = 1 / (1 if inside[anchor] else len(core))
-    # No cycle has more wins than ties, for example if all matches are ties.
     nu_prior = bool((_within(matches, inside).ties > 0).any()) and not bounds_ties(_within(matches, inside), players)
     ordered = bool(matches.first.any())
     fit = _shifted(_fit_core(_within(matches, inside), core, players, nu_prior=nu_prior, ordered=ordered), weights)

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,15 @@ from leaderboard.core.owners import OwnerGroups, OwnerTries, superseded_entries
 from leaderboard.core.standings import TaskFailure, TaskRow, TaskStandings, WithdrawnScore
 from leaderboard.scoring.intervals import EstimateArrays, PooledResults, intervals, oriented, pooled_values, score_or_none
 from leaderboard.scoring.metrics import MISSING, by_value, metrics_of, other_metrics, ranking_metric
-from leaderboard.scoring.ranking import Key, RankInterval, chosen_entries, name_order, rank_intervals, ranks_with_unranked
+from leaderboard.scoring.ranking import (
+    Key,
+    RankInterval,
+    chosen_entries,
+    in_order,
+    name_order,
+    rank_intervals,
+    ranks_with_unranked,
+)
 from leaderboard.scoring.score_all import ScoredResults, common_scale, counted_scores
 from leaderboard.scoring.significance import compare_same_episodes
 
@@ -279,13 +286,8 @@ def _rows(task: Task, scored: Sequence[CountedResult], measured: EstimateArrays)
         )
         for m, place, estimate, others in zip(scored, places, intervals(measured), shown, strict=True)
     ]  # fmt: skip
-
-    def order(numbered: tuple[int, TaskRow]) -> tuple[Any, ...]:
-        index, row = numbered
-        since = row.result.provenance.evaluated_at
-        return row.superseded_by is not None, row.place, not row.is_unranked, among_all[index], since, name_order(row.entry)
-
-    return tuple(row for _, row in sorted(enumerate(rows), key=order))
+    since = [row.result.provenance.evaluated_at for row in rows]
+    return in_order(rows, among_all, since)
 
 
 def _tie_breaks(task: Task, others: Sequence[tuple[float, ...]]) -> list[Key]:

@@ -20,7 +20,7 @@ from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import Estimate
 from leaderboard.core.parallel import SINGLE_PARTITION, Partition, batches
 from leaderboard.core.standings import Standings
-from leaderboard.core.version_folders import version_folders_of
+from leaderboard.core.version_folders import version_folders
 from leaderboard.pages import episode_replays
 from leaderboard.pages.agent.agent_profile import AgentProfile, agent_profiles, earlier_versions, results_by_agent
 from leaderboard.pages.agent.table_rows import (
@@ -64,7 +64,7 @@ class _AgentPageRenderer:
         self._repository = context.repository or standings.challenge.repository
         self._templates = TemplateRenderer(standings, context, _html())
         self._cards = card_files(standings)
-        at, season = version_folders_of(standings), standings.challenge.season
+        at, season = version_folders(standings.entries.values()), standings.challenge.season
         names = [profile.entry.name for profile in profiles]
         self._past = results_by_agent(context.results, season, names, at, official=standings.official)
         tasks = [board.task for board in standings.boards]

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from bench import channel_bench, game_bench, rank_bench, ratings_bench, remote_bench, site_bench, start_bench
 from evaluator.host.deterministic import run_pinned
-from evaluator.host.docker.engine import EngineError
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
 from scripts.repository.checkout import base_image
 

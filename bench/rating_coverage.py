@@ -13,7 +13,7 @@ from bench.coverage_row import CoverageRow
 from leaderboard.core.arrays import Floats
 from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.davidson import chances
-from leaderboard.ratings.fit_ratings import ELO, Ratings, fit_ratings
+from leaderboard.ratings.fit_ratings import ELO, Ratings, fit_ratings, rating_order
 
 NU = 0.4
 MATCHES = 100
@@ -66,7 +66,8 @@ def advantage_rows(advantage: int, boards: int) -> list[CoverageRow]:
 
 def equal_rows(players: int, boards: int) -> list[CoverageRow]:
     """Rank intervals of equal players: the truth allows every place to each, and each is a best one."""
-    orders = [fit.order for fit in _fits(np.zeros(players), 0, boards, seed=players)]
+    fits = _fits(np.zeros(players), 0, boards, seed=players)
+    orders = [rating_order(fit.theta, fit.covariance, np.ones(players, np.intp)) for fit in fits]
     low, high = np.array([order.rank_low for order in orders]), np.array([order.rank_high for order in orders])
     whole = 100 * float(((low == 1) & (high == players)).mean())
     leading = 100 * float(np.mean([order.with_leader for order in orders]))

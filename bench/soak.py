@@ -28,7 +28,7 @@ from evaluator.host.docker.engine import OWNER_LABEL, Engine, is_orphan
 from evaluator.host.duels.evaluate_duel import evaluate_duel
 from evaluator.host.process_owner import this_process
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
-from evaluator.host.solo.evaluation_request import EvaluationRequest
+from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.host.usage import MIB
 from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict

@@ -1,9 +1,11 @@
-"""Builds the standings from the entries on main and all records."""
+"""Builds the standings from the entries on main and all records, and holds what the official ones are built from."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import partial
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property, partial
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
@@ -16,12 +18,13 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, owner_groups
 from leaderboard.core.standings import Standings
 from leaderboard.core.version_folders import VersionFolders, version_folders
+from leaderboard.planning.evaluation_quota import QuotaAccounts
 from leaderboard.ratings.build_game_standings import build_game_standings
-from leaderboard.scoring.build_task_standings import partition_results, task_standings
-from leaderboard.scoring.counting_results import FinalPlaces
+from leaderboard.scoring.build_task_standings import FinalPlaces, partition_results, task_standings
 from leaderboard.scoring.overall import begin_interquartile_means, overall_rows, overall_samples
 from leaderboard.scoring.ranking import name_order
 from leaderboard.scoring.score_all import score_all
+from leaderboard.visibility import hidden_tasks, with_host_flags
 
 
 def build_standings(
@@ -104,3 +107,39 @@ def _owner_tries(groups: OwnerGroups, results: _Recorded) -> OwnerTries:
         if result.verdict is not Verdict.INTERNAL_ERROR
     )
     return OwnerTries(groups, draws)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfficialLeaderboard:
+    """The official leaderboard as it is recorded on main and on the branch `results`: whole, and asked for what is shown."""
+
+    challenge: Challenge
+    entries: tuple[Entry, ...]
+    """Those on main, less those that moderation excludes."""
+    results: tuple[Result, ...]
+    duels: tuple[Duel, ...] = ()
+    every_record: tuple[Result | Duel, ...] = ()
+    """With those in quarantine, which quotas are charged for, and which are tries."""
+    at: datetime | None = None
+    """The moment that decides what is hidden or not named; everything is shown if left out."""
+    final_beacon: str | None = None
+    """As in `build_standings`; then the entries are those of that commit."""
+
+    @cached_property
+    def now(self) -> Standings:
+        """The official standings now, as comments need them: without interquartile means."""
+        entries = with_host_flags(self.entries, self.challenge, Moderation())
+        return build_standings(
+            self.challenge, entries, self.results, official=True, duels=self.duels,
+            uncounted=self.every_record, final_beacon=self.final_beacon, with_iqm=False,
+        )  # fmt: skip
+
+    @cached_property
+    def hidden(self) -> frozenset[str]:
+        """The tasks whose leaderboards are not shown."""
+        return frozenset(task.id for task in hidden_tasks(self.challenge, self.at)) if self.at else frozenset()
+
+    @cached_property
+    def accounts(self) -> QuotaAccounts:
+        """What of the quotas is used, by every record."""
+        return QuotaAccounts(self.challenge, self.entries, self.every_record)

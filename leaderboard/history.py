@@ -20,7 +20,7 @@ from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameStandings, RatingSnapshot
 from leaderboard.core.standings import Standings, TaskRow, TaskStandings, entries_of
-from leaderboard.core.version_folders import VersionFolders, version_folders_of
+from leaderboard.core.version_folders import VersionFolders, version_folders
 from leaderboard.scoring.intervals import PooledResults, pooled_values
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking_metric, value_or_none
 from leaderboard.scoring.ranking import Key
@@ -122,7 +122,7 @@ class LeaderboardHistory:
     @cached_property
     def _folders(self) -> VersionFolders:
         """A renamed folder has the history of its version."""
-        return version_folders_of(self._standings)
+        return version_folders(self._standings.entries.values())
 
     @cached_property
     def _results(self) -> dict[str, list[Result]]:

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, settings
 
 from evaluator.host.digests.image_files import default_base
 from evaluator.host.docker import evaluator_image
-from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
 from tests import spread
 from tests.needs import lacking, without_gvisor

@@ -14,9 +14,7 @@ from evaluator.host.progress import ReportProgress, ignore_progress
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
 from evaluator.host.seeds.derived_seeds import agent_seeds, episode_seeds
-from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.host.solo.evaluation_request import EvaluationRequest
-from evaluator.host.solo.make_result import Evaluation
+from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
 from evaluator.host.solo.referee import EpisodeSpec, SoloRun, play_episodes
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile

@@ -1,13 +1,11 @@
-"""The base class of all models, and clear messages for validation errors."""
+"""The base class of all models, and clear messages for validation errors and for names that there are not."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
-
-from evaluator.model.suggestion import did_you_mean, listed
 
 # So that sums and cubes are numbers, too: one return whose sum with others is none would end the scoring of all.
 EpisodeReturn = Annotated[float, Field(ge=-1e100, le=1e100)]
@@ -172,3 +170,31 @@ def _words(item: Any) -> str:
         return _SENTENCES[item["type"]].format(**context)
     message = str(item["msg"]).removeprefix("Value error, ").removeprefix("Input ")
     return f"{message[0].lower()}{message[1:]}"
+
+
+# More names than these are not listed.
+LISTED_NAMES = 20
+
+
+def nearest(word: str, names: Iterable[str]) -> str | None:
+    """The name most like a word, whatever its capitals; None if none is like it."""
+    import difflib  # imported late: needed only for a fault
+
+    by_folded = {name.casefold(): name for name in names}
+    near = difflib.get_close_matches(word[:100].casefold(), by_folded, n=1)
+    return by_folded[near[0]] if near else None
+
+
+def did_you_mean(word: str, names: Iterable[str], introduction: str) -> str:
+    """A hint: the nearest name, or all of them after the words `introduction`, such as "the tasks are"."""
+    names = list(names)
+    near = nearest(word, names)
+    if near is not None:
+        return f"did you mean '{near}'?"
+    return listed(names, introduction)
+
+
+def listed(names: list[str], introduction: str) -> str:
+    """Names after the words `introduction`, LISTED_NAMES at most."""
+    more = f" and {len(names) - LISTED_NAMES} more" if len(names) > LISTED_NAMES else ""
+    return f"{introduction} {', '.join(names[:LISTED_NAMES])}{more}"

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired, cast
 from urllib.parse import quote
 
-import numpy as np
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -30,7 +29,6 @@ from leaderboard.api.standings_json import OverallScoresJson, overall_scores
 from leaderboard.api.table_columns import failure_reason
 from leaderboard.api.task_leaderboards import ClaimJson, CostJson, MeasuredJson, claim_document, measured_document
 from leaderboard.charts.agent_charts import curve_points
-from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Listed, ListedOnBoards, OverallRow, TaskFailure, TaskRow
@@ -41,9 +39,6 @@ from leaderboard.text import serialise, urls
 
 # Significant digits of returns: the result's file has all of them, and no chart shows more.
 RETURN_DIGITS = 7
-# Powers of ten that floats hold exactly: what is rounded with them is the float nearest to its decimal digits.
-_EXACT_POWERS = 22
-_POWERS = 10.0 ** np.arange(_EXACT_POWERS + 1)
 _EXPONENT = 1e16  # from here on, JSON has an exponent and no `.0`
 # Versions of one agent on one task in its history, the newest.
 HISTORY_VERSIONS = 50
@@ -257,20 +252,8 @@ class AgentContext:
 
 def short_numbers(numbers: Sequence[float]) -> list[int | float]:
     """Finite numbers rounded to seven significant digits; whole ones are integers, which JSON writes without `.0`."""
-    rounded: list[float] = _rounded(np.array(numbers, dtype=np.float64)).tolist()
+    rounded = (float(f"{value:.{RETURN_DIGITS}g}") for value in numbers)
     return [int(value) if value.is_integer() and abs(value) < _EXPONENT else value for value in rounded]
-
-
-def _rounded(numbers: Floats) -> Floats:
-    """To seven significant digits; halves may be rounded either way."""
-    size = np.abs(numbers)
-    with np.errstate(divide="ignore"):
-        shift = np.where(size > 0, RETURN_DIGITS - 1 - np.floor(np.log10(size)), 0).astype(np.intp)
-    if np.abs(shift).max(initial=0) > _EXACT_POWERS:
-        return np.array([float(f"{value:.{RETURN_DIGITS}g}") for value in numbers.tolist()])
-    up, down = _POWERS[np.maximum(shift, 0)], _POWERS[np.maximum(-shift, 0)]
-    rounded: Floats = np.rint(numbers * up / down) / up * down
-    return rounded
 
 
 def agent_files(

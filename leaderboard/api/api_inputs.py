@@ -9,7 +9,7 @@ from evaluator.model.records.result import Result, Tier
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName
 from leaderboard.core.standings import Standings, TaskRow, results_of
-from leaderboard.core.version_folders import version_folders_of
+from leaderboard.core.version_folders import version_folders
 from leaderboard.site_context import SiteContext
 
 # A moment as pages show it.
@@ -62,7 +62,7 @@ class ApiInputs:
 def api_inputs(standings: Standings, context: SiteContext) -> ApiInputs:
     """Group the results that count by agent."""
     recorded: dict[AgentName, list[Result]] = {}
-    folders = version_folders_of(standings)
+    folders = version_folders(standings.entries.values())
     for result in _counting(context.results or results_of(standings), standings):
         recorded.setdefault(folders.of(result), []).append(result)
     by_agent = {name: tuple(results) for name, results in recorded.items()}

@@ -21,8 +21,7 @@ from leaderboard.api.shared_json import (
 )
 from leaderboard.api.task_leaderboards import LeaderboardHeadJson, RowJson
 from leaderboard.core.entry import AgentName
-from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings, HeadToHead
-from leaderboard.core.match_count import MatchCount
+from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings, HeadToHead, MatchCount
 
 
 class RatingJson(ClosedObject):

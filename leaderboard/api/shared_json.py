@@ -1,7 +1,7 @@
 """The parts of JSON documents that are about an entry: the type of each, and how it is made.
 
 Objects are closed: they have no key that their type does not name. A `NotRequired` key is left out where it has no value.
-mypy checks what is made against the types, and `openapi.py` generates the schemas from them.
+mypy checks what is made against the types, and `document_files.py` generates the schemas from them.
 """
 
 import re

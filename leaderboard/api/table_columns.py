@@ -18,8 +18,7 @@ from leaderboard.api.game_leaderboards import GameRowJson, game_row
 from leaderboard.api.shared_json import ClosedObject, FlagsJson, flags, next_document, picked
 from leaderboard.api.task_leaderboards import MetricJson, RowJson, task_row
 from leaderboard.core.entry import Entry, Excluded
-from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.core.match_count import DRAW_POINTS, WIN_POINTS
+from leaderboard.core.game_standings import DRAW_POINTS, WIN_POINTS, GameRow, GameStandings
 from leaderboard.core.standings import TaskRow, TaskStandings, WithdrawnScore
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, serialise

@@ -1,6 +1,5 @@
 """Charts of a leaderboard's history: best score, places and ratings over time. The stylesheet sets the colours."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -8,14 +7,13 @@ from functools import partial
 
 from markupsafe import Markup
 
-from leaderboard.charts.table_bars import ChartScale
+from leaderboard.charts.interval_charts import TICKS, ChartScale, ticks
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.history import BestScore, RankHistory
 from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import day, number
 
-_TICKS = 5
 # Players whose ratings are drawn: the stylesheet has this many colours for lines.
 RATING_LINES = 8
 # Pixels: the width of a picture, the height of the plot in it, and the space around the plot.
@@ -143,18 +141,9 @@ def _parts(track: RankHistory, end: str) -> list[list[tuple[str, float]]]:
 
 
 def _places(worst: int) -> list[int]:
-    if worst <= _TICKS + 3:
+    if worst <= TICKS + 3:
         return list(range(1, worst + 1))
     return sorted({1, worst, *(int(value) for value in ticks(1, worst) if 1 < value < worst * 0.93)})
-
-
-def ticks(low: float, high: float) -> list[float]:
-    """A few round numbers between two numbers."""
-    rough = (high - low) / _TICKS
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * times for times in (1, 2, 5, 10) if power * times >= rough)
-    first, last = math.ceil(low / step), math.floor(high / step)
-    return [step * index for index in range(first, last + 1)]
 
 
 def _steps(

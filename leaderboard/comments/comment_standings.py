@@ -11,7 +11,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.build_standings import build_standings
+from leaderboard.build_standings import OfficialLeaderboard, build_standings
 from leaderboard.comments.states import (
     AgentReport,
     DuelReport,
@@ -23,14 +23,12 @@ from leaderboard.comments.states import (
 )
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry, Estimate
-from leaderboard.core.game_standings import GameRow, GameStandings
-from leaderboard.core.match_count import count_matches
+from leaderboard.core.game_standings import GameRow, GameStandings, count_matches
 from leaderboard.core.standings import OverallRow, Standings, TaskFailure, TaskRow, TaskStandings, entries_of
 from leaderboard.games.game_drawings import moves_of, position_text
-from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.refusal_reasons import Reason, reason_in_words
-from leaderboard.ratings.validations import side_fault, validation_fault
-from leaderboard.scoring.counting_results import counting_results
+from leaderboard.ratings.counting_duels import side_fault, validation_fault
+from leaderboard.scoring.build_task_standings import counting_results
 from leaderboard.scoring.intervals import intervals, measured_estimate
 from leaderboard.visibility import anonymous_name, with_host_flags
 

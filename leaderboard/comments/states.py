@@ -7,7 +7,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Estimate
-from leaderboard.core.match_count import MatchCount
+from leaderboard.core.game_standings import MatchCount
 from leaderboard.scoring.metrics import digits
 
 
@@ -19,7 +19,6 @@ class CommentContext:
     """Part of the hidden marker: an older run never overwrites the comment of a newer one."""
     repository: str
     """Such as https://github.com/owner/name."""
-    pull: int | None = None
     site: str | None = None
     """Address of the published site; without it nothing links there."""
 

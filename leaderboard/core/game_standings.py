@@ -1,12 +1,63 @@
-"""The standings of a game: what ratings compute, and what pages, tables and feeds show."""
+"""The standings of a game: counts of matches and what they are worth, ratings, and what pages, tables and feeds show."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evaluator.model.config.task import Task
-from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.duel_record import Duel, MatchRecord
 from leaderboard.core.entry import AgentName, Entry, Estimate, Excluded, RankedEntry
-from leaderboard.core.match_count import MatchCount
+
+WIN_POINTS, DRAW_POINTS = 2, 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchCount:
+    """Matches counted for one player; a forfeit counts as a win or a loss too."""
+
+    won: int = 0
+    drawn: int = 0
+    lost: int = 0
+    errors: int = 0
+    """Losses by breaking a rule or failing to go on."""
+    score: float = 0.0
+    """Sum of the returns of all matches."""
+
+    @property
+    def matches(self) -> int:
+        """All of them."""
+        return self.won + self.drawn + self.lost
+
+    @property
+    def points(self) -> int:
+        """Those of the matches that it won and drew."""
+        return WIN_POINTS * self.won + DRAW_POINTS * self.drawn
+
+    @property
+    def points_share(self) -> float:
+        """Points as a share of what winning every match would give; a half without matches."""
+        return self.points / (WIN_POINTS * self.matches) if self.matches else 0.5
+
+    @classmethod
+    def total(cls, counts: Iterable["MatchCount"]) -> "MatchCount":
+        """The sum of some counts; that of the scores is exactly rounded."""
+        counts = list(counts)
+        return cls(
+            won=sum(count.won for count in counts), drawn=sum(count.drawn for count in counts),
+            lost=sum(count.lost for count in counts), errors=sum(count.errors for count in counts),
+            score=math.fsum(count.score for count in counts),
+        )  # fmt: skip
+
+
+def count_matches(matches: Sequence[MatchRecord], side: int) -> MatchCount:
+    """What one side did in these matches."""
+    won = drawn = errors = 0
+    for match in matches:
+        won += match.winner == side
+        drawn += match.winner is None and not match.offenders
+        errors += side in match.offenders
+    score = math.fsum(match.scores[side] for match in matches)
+    return MatchCount(won=won, drawn=drawn, lost=len(matches) - won - drawn, errors=errors, score=score)
 
 
 @dataclass(frozen=True, kw_only=True)

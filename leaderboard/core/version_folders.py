@@ -11,7 +11,6 @@ from evaluator.model.records.duel_record import PlayerRecord
 from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.standings import Standings
 
 
 def duplicate_fault(other: str) -> str:
@@ -62,8 +61,3 @@ def version_folders(entries: Iterable[Entry]) -> VersionFolders:
     """The folders of the entries' versions; examples are left out, so that none takes over another's results."""
     unique, _ = without_duplicates(entries)
     return VersionFolders({(entry.name.login, entry.digest): entry.agent for entry in unique if entry.login != LOCAL})
-
-
-def version_folders_of(standings: Standings) -> VersionFolders:
-    """The folders of all versions on some leaderboard."""
-    return version_folders(standings.entries.values())

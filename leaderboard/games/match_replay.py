@@ -150,12 +150,8 @@ def _picture_fields(
 def _look(kind: GameDrawing | None) -> dict[str, Any]:
     if kind is None:
         return {}
-    look = kind.look
-    return {
-        "view": f"0 0 {look.width:g} {look.height:g}",
-        "ground": [(symbol.style, symbol.path) for symbol in look.ground],
-        "symbols": [(symbol.style, symbol.path) for symbol in look.symbols],
-    }
+    wide, high = kind.board
+    return {"view": f"0 0 {wide:g} {kind.height or high:g}", "ground": kind.ground, "symbols": kind.symbols}
 
 
 def _script_json(document: dict[str, Any]) -> Markup:

@@ -15,8 +15,7 @@ Cell = tuple[int, int]
 DIRECTIONS: tuple[Cell, ...] = ((1, 0), (0, 1), (1, 1), (1, -1))
 
 
-@dataclass(frozen=True, kw_only=True)
-class SvgSymbol:
+class SvgSymbol(NamedTuple):
     """The shape of a mark."""
 
     style: str
@@ -40,31 +39,29 @@ class BoardMark(NamedTuple):
     """The number of moves after which it disappears; None if it stays."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class BoardStyle:
-    """The look of all matches of a game; a cell has width and height 1."""
-
-    width: float
-    """Of the whole picture."""
-    height: float
-    """Of the whole picture."""
-    board: tuple[float, float]
-    """Width and height of the part that the small picture shows."""
-    ground: tuple[SvgSymbol, ...]
-    """The shapes below the marks, from the upper left corner."""
-    symbols: tuple[SvgSymbol, ...]
+def _alternate(ply: int) -> int:
+    return ply % 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class GameDrawing:
-    """How matches of one game are drawn and described; nothing here raises on damaged records."""
+    """How matches of one game are drawn and described; a cell has width and height 1.
 
-    look: BoardStyle
+    Nothing here raises on damaged records.
+    """
+
+    board: tuple[float, float]
+    """Width and height of the part that the small picture shows."""
+    height: float | None = None
+    """Of the whole picture, where it is higher than the board."""
+    ground: tuple[SvgSymbol, ...]
+    """The shapes below the marks, from the upper left corner."""
+    symbols: tuple[SvgSymbol, ...]
     words: tuple[str, ...]
     """Each action in words, such as `drops into column 1`."""
     render: Callable[[Sequence[int], Side, int | None], list[BoardMark]]
     """From the moves, the side that began and a refused last move; marks on top of others come later."""
-    order: Callable[[int], int]
+    order: Callable[[int], int] = _alternate
     """Whether the side that began makes a move (0) or the other side (1)."""
     text: Callable[[Sequence[int]], str]
     """The last position as text."""
@@ -76,12 +73,11 @@ class GameDrawing:
 
 def final_position_svg(kind: GameDrawing, marks: Iterable[BoardMark], words: str) -> Markup:
     """The last position as a small picture; shapes of one style are joined to one path."""
-    look = kind.look
-    wide, high = look.board
+    wide, high = kind.board
     paths: dict[str, list[str]] = {}
     for mark in marks:
         if mark.end is None and mark.x <= wide and mark.y <= high:
-            symbol = look.symbols[mark.symbol]
+            symbol = kind.symbols[mark.symbol]
             paths.setdefault(symbol.style, []).append(f"M{mark.x:g} {mark.y:g}{symbol.path}")
     drawn = "".join(f'<path class="{style}" d="{"".join(parts)}"/>' for style, parts in paths.items())
     head = f'<svg class="pr-final" viewBox="0 0 {wide:g} {high:g}" role="img" aria-label="{escape(words)}">'
@@ -98,7 +94,7 @@ def shared_ground(kind: GameDrawing) -> Markup:
 
 def ground_paths(kind: GameDrawing) -> str:
     """The shapes of the ground."""
-    return "".join(f'<path class="{symbol.style}" d="M0 0{symbol.path}"/>' for symbol in kind.look.ground)
+    return "".join(f'<path class="{symbol.style}" d="M0 0{symbol.path}"/>' for symbol in kind.ground)
 
 
 def packed_marks(marks: Iterable[BoardMark]) -> str:
@@ -121,9 +117,7 @@ def lines_of_equals(values: Mapping[Cell, int], length: int) -> list[tuple[Cell,
 
 def line_symbols(length: int) -> tuple[SvgSymbol, ...]:
     """A stroke through a line of `length` cells, for each direction."""
-    return tuple(
-        SvgSymbol(style="pr-line", path=f"l{right * (length - 1)} {down * (length - 1)}") for right, down in DIRECTIONS
-    )
+    return tuple(SvgSymbol("pr-line", f"l{right * (length - 1)} {down * (length - 1)}") for right, down in DIRECTIONS)
 
 
 def squares_path(cells: Sequence[Cell], size: float) -> str:
@@ -136,4 +130,4 @@ def squares_path(cells: Sequence[Cell], size: float) -> str:
     return path
 
 
-REFUSED_SYMBOL = SvgSymbol(style="pr-refused", path="m-.3-.3l.6.6m0-.6l-.6.6")
+REFUSED_SYMBOL = SvgSymbol("pr-refused", "m-.3-.3l.6.6m0-.6l-.6.6")

@@ -7,11 +7,10 @@ from markupsafe import Markup
 
 from evaluator.model.records.duel_record import Duel
 from leaderboard.api.table_columns import game_columns, game_lines
-from leaderboard.charts import history_charts, table_bars
+from leaderboard.charts import history_charts, interval_charts
 from leaderboard.charts.social_cards import duel_card
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, shown_duels
-from leaderboard.core.match_count import MatchCount, count_matches
+from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, MatchCount, count_matches, shown_duels
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.match_replay import match_replay, side_names
 from leaderboard.games.opening_book import has_book, opening_book
@@ -88,7 +87,7 @@ def render_game_pages(
         path: page(
             path, "game.md.jinja", board=board, book=book, network=network, task=board.task,
             shown_columns=game_columns(), lines=game_lines(board),
-            scale=table_bars.rating_scale(board), crosstable=crosstable(board),
+            scale=interval_charts.rating_scale(board), crosstable=crosstable(board),
             history=history_charts.rating_history(board),
         )
     }  # fmt: skip

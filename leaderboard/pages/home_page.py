@@ -123,10 +123,10 @@ def _won_match(duel: Duel, side: Side | int) -> int | None:
 
 
 def _picture(kind: GameDrawing, marks: Iterable[BoardMark], count: int, words: str) -> Markup:
-    wide, high = kind.look.board
+    wide, high = kind.board
     drawn = "".join(
-        f'<path class="{kind.look.symbols[mark.symbol].style} pr-comes" style="--pr-when:{mark.begin / max(1, count):.3f}" '
-        f'd="M{mark.x:g} {mark.y:g}{kind.look.symbols[mark.symbol].path}"/>'
+        f'<path class="{kind.symbols[mark.symbol].style} pr-comes" style="--pr-when:{mark.begin / max(1, count):.3f}" '
+        f'd="M{mark.x:g} {mark.y:g}{kind.symbols[mark.symbol].path}"/>'
         for mark in marks
         if mark.end is None and mark.x <= wide and mark.y <= high
     )

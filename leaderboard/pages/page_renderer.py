@@ -1,20 +1,22 @@
 """All pages that MkDocs builds or copies, each with the values that its template shows, and the page of a closed season."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
 from evaluator.model.config.submission import ADAPTERS, EXTRAS, MODEL_ADAPTERS, SubmissionKind
+from evaluator.model.config.task import Task
 from evaluator.model.identifiers import LOGIN, NEW_AGENT
 from evaluator.model.visible_text import HIDDEN_IN_NAMES, HIDDEN_IN_TEXTS
 from leaderboard.api.table_columns import task_columns, task_lines
-from leaderboard.charts import history_charts, table_bars
+from leaderboard.charts import history_charts, interval_charts
 from leaderboard.comments import samples
-from leaderboard.core.standings import Standings, TaskStandings
+from leaderboard.core.entry import AgentName, Entry, RankedEntry
+from leaderboard.core.standings import Standings, TaskStandings, listed_entries
 from leaderboard.health import health
 from leaderboard.history import BestScore, LeaderboardHistory, RankHistory
-from leaderboard.pages import all_agents, episode_replays, game_page, home_page, ledger, page_shell
+from leaderboard.pages import episode_replays, game_page, home_page, ledger, page_shell
 from leaderboard.pages.page_templates import TemplateRenderer, template_environment
 from leaderboard.scoring.metrics import any_sealed, digits
 from leaderboard.scoring.significance import smallest_difference
@@ -29,6 +31,8 @@ SHOWN_RECORDS = 20
 TIMELINE_ROWS = 500
 # Rows of each table on the page of a closed season; the archived leaderboard has all of them.
 SEASON_ROWS = 10
+# Places that a row names; the agent's page has all of them.
+NAMED_PLACES = 3
 
 
 def form_rules(standings: Standings, context: SiteContext) -> str:
@@ -108,6 +112,41 @@ def task_history(board: TaskStandings, history: LeaderboardHistory) -> TaskHisto
     )
 
 
+@dataclass(kw_only=True)
+class AgentLine:
+    """One agent."""
+
+    entry: Entry
+    places: list[tuple[int, Task]] = field(default_factory=list)
+    """The best first."""
+    tasks: int = 0
+    """With a score or a rating, also without a place."""
+
+    @property
+    def named(self) -> list[tuple[int, Task]]:
+        """The places that its row names."""
+        return self.places[:NAMED_PLACES]
+
+
+def agent_lines(standings: Standings) -> list[AgentLine]:
+    """Every agent that is on the board or waits for it: the best place first, then the most places, then by name."""
+    lines: dict[AgentName, AgentLine] = {}
+    for board in standings.boards:
+        for entry, listed in listed_entries(board):
+            line = lines.setdefault(entry.name, AgentLine(entry=entry))
+            if isinstance(listed, RankedEntry):
+                line.tasks += 1
+                line.places += [] if listed.is_unranked else [(listed.place, board.task)]
+    for line in lines.values():
+        line.places.sort(key=lambda one: one[0])
+    return sorted(lines.values(), key=_order)
+
+
+def _order(line: AgentLine) -> tuple[float, int, str]:
+    best = line.places[0][0] if line.places else float("inf")
+    return best, -len(line.places), line.entry.shown
+
+
 def render_pages(standings: Standings, context: SiteContext, past: LeaderboardHistory | None = None) -> dict[str, str]:
     """All pages that MkDocs builds or copies: path below the folder of pages to Markdown; the pages of duels are HTML.
 
@@ -130,12 +169,12 @@ def render_pages(standings: Standings, context: SiteContext, past: LeaderboardHi
     pages[urls.STATUS] = renderer.page(urls.STATUS, "status.md.jinja")
     leads = past.leads()
     pages[urls.TIMELINE] = renderer.page(urls.TIMELINE, "timeline.md.jinja", leads=leads, most=TIMELINE_ROWS)
-    pages[urls.ALL_AGENTS] = renderer.page(urls.ALL_AGENTS, "all_agents.md.jinja", lines=all_agents.agent_lines(standings))
+    pages[urls.ALL_AGENTS] = renderer.page(urls.ALL_AGENTS, "all_agents.md.jinja", lines=agent_lines(standings))
     pages[samples.STATES_PAGE] = renderer.page(samples.STATES_PAGE, "states.md.jinja", shown=samples.sample_states())
     pages[FORM_RULES] = form_rules(standings, context)
     for board in standings.tasks:
         path = urls.task_page(board.task.id)
-        scale = table_bars.table_scale(board)
+        scale = interval_charts.table_scale(board)
         pages[path] = renderer.page(
             path, "task.md.jinja", board=board, task=board.task, scale=scale, history=task_history(board, past),
             shown_columns=task_columns(board.task), lines=task_lines(board, context.reproduced),

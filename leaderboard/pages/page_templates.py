@@ -17,8 +17,8 @@ from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.api.table_columns import TABLE_ROWS
-from leaderboard.charts import agent_charts, interval_plot, table_bars
-from leaderboard.charts.table_bars import ChartScale
+from leaderboard.charts import agent_charts, interval_charts
+from leaderboard.charts.interval_charts import ChartScale
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings, shown_duels
@@ -28,7 +28,7 @@ from leaderboard.scoring import metrics
 from leaderboard.scoring.metrics import any_sealed
 from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED
 from leaderboard.site_context import SiteContext
-from leaderboard.text import bibtex, escape_markdown, format, urls
+from leaderboard.text import escape_markdown, format, serialise, urls
 from leaderboard.text.format import number
 
 PAGE_TEMPLATES = Path(__file__).with_name("templates")
@@ -60,7 +60,7 @@ class TemplateRenderer:
             "not_open": functools.partial(format.not_open, standings.challenge, context.now),
             "weighted": _weighted(standings.challenge.solo_tasks),
             "filmed": filmed_tasks(standings, context),
-            "overall_scale": table_bars.chart_scale((row.estimate for row in standings.overall), [0.0, 1.0]),
+            "overall_scale": interval_charts.chart_scale((row.estimate for row in standings.overall), [0.0, 1.0]),
         }
 
     def page(self, path: str, template: str, **values: Any) -> str:
@@ -110,19 +110,20 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         span=escape_markdown.unbroken(format.span), ranks=format.ranks, quantity=format.quantity,
         href=urls.href, task_page=urls.task_page,
         agent_page=urls.agent_page, owner_url=urls.owner_url, folder_url=urls.folder_url,
-        result_url=urls.result_url, commit_url=urls.commit_url, interval_bar=table_bars.interval_svg,
-        duel_page=urls.duel_page, up=urls.up, rating_scale=table_bars.rating_scale,
+        result_url=urls.result_url, commit_url=urls.commit_url, interval_bar=interval_charts.interval_svg,
+        duel_page=urls.duel_page, up=urls.up, rating_scale=interval_charts.rating_scale,
         last_position=game_page.last_position,
         ranking_metric=metrics.ranking_metric, others=metrics.other_metrics, digits=metrics.digits, arrow=metrics.arrow,
         better=metrics.better,
         learning_curve=agent_charts.learning_curve_svg, curve_ends=agent_charts.curve_ends,
-        is_other_claim=table_bars.is_other_claim,
+        is_other_claim=interval_charts.is_other_claim,
         task_file=urls.task_file, address=quote, citation=citation, page_address=urls.address,
         documents=urls.task_documents,
         scale_marks=scale_marks, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
         LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED, RANK_INTERVAL=format.RANK_INTERVAL,
-        task_scale=table_bars.task_scale, score_plot=interval_plot.score_plot, rating_plot=interval_plot.rating_plot,
-        heat=heat, verdict_tag=verdict_tag, has_arrows=table_bars.has_arrows, span_ends=scale_ends,
+        task_scale=interval_charts.task_scale, score_plot=interval_charts.score_plot,
+        rating_plot=interval_charts.rating_plot, heat=heat, verdict_tag=verdict_tag,
+        has_arrows=interval_charts.has_arrows, span_ends=scale_ends,
         film_poster=episode_replays.film_poster,
         film_facts=episode_replays.film_facts,
     )  # fmt: skip
@@ -159,7 +160,7 @@ def _weighted(tasks: Sequence[Task]) -> list[Task]:
 
 
 def _strip(row: OverallRow, tasks: Sequence[Task]) -> Markup:
-    return table_bars.task_strip([(task.title or task.id, row.normalised.get(task.id)) for task in tasks])
+    return interval_charts.task_strip([(task.title or task.id, row.normalised.get(task.id)) for task in tasks])
 
 
 def forge_url(repository: str | None) -> str:
@@ -227,7 +228,7 @@ def citation(challenge: Challenge, context: SiteContext, task: str, path: str) -
     if not _DATED.match(context.generated_at):
         return ""
     commit = f" from commit {context.commit}" if context.commit else ""
-    return bibtex.misc_entry(
+    return serialise.misc_entry(
         [challenge.title, challenge.season, task],
         title=f"{task}, {challenge.title}, season {challenge.season}"
         if task

@@ -18,8 +18,7 @@ from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.version_folders import VersionFolders, version_folders
-from leaderboard.ratings.counting_duels import counting_duels, newest_duels
-from leaderboard.ratings.validations import partition_by_validation
+from leaderboard.ratings.counting_duels import counting_duels, newest_duels, partition_by_validation
 
 
 def wanted_pairings(

@@ -17,23 +17,25 @@ from leaderboard.core.game_standings import (
     GameRow,
     GameStandings,
     HeadToHead,
+    MatchCount,
     PreferenceCycle,
     Rating,
     RatingSnapshot,
 )
-from leaderboard.core.match_count import MatchCount
 from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, owner_groups, superseded_entries
 from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.counting_duels import (
     AgentVersion,
     CountedDuel,
+    EntriesByValidation,
     counting_duels,
     newest_duels,
+    partition_by_validation,
+    validation_fault,
     version_of,
 )
 from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_candidates, rate_players, rating_order
-from leaderboard.ratings.validations import EntriesByValidation, partition_by_validation, validation_fault
-from leaderboard.scoring.ranking import RankInterval, name_order, ranks_with_unranked
+from leaderboard.scoring.ranking import RankInterval, in_order, name_order, ranks_with_unranked
 
 # The ratings over time have at most this many snapshots. Rating n players takes n² steps, so with more than 200 players
 # there are fewer: days are then left out evenly.
@@ -247,13 +249,7 @@ def _rows(
         )
         for i, version in enumerate(now.players)
     ]
-
-    def by_place(numbered: tuple[int, GameRow]) -> tuple[Any, ...]:
-        index, row = numbered
-        is_superseded = row.superseded_by is not None
-        return is_superseded, row.place, not row.is_unranked, among_all[index], row.since, name_order(row.entry)
-
-    return tuple(row for _, row in sorted(enumerate(rows), key=by_place))
+    return in_order(rows, among_all, [row.since for row in rows])
 
 
 def _counts(now: RatedPlayers) -> list[MatchCount]:

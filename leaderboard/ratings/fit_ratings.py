@@ -66,11 +66,8 @@ class Ratings:
     low: Floats
     """Ends of the 95 % interval of the difference to the anchor, or of a wider one after several tries."""
     high: Floats
-    order: RatingOrder
     prior: tuple[int, ...]
     """Players whose rating needs a prior, ascending."""
-    nu_prior: bool
-    """Whether ν needs a prior: no cycle has more wins than ties, for example if all matches are ties."""
 
 
 class _Fit(NamedTuple):
@@ -129,7 +126,7 @@ def fit_ratings(
         fit = _shifted(_place_others(fit, matches, priors, np.flatnonzero(priors)), np.eye(1, players, anchor)[0])
     fit, needed = _place_passive(fit, every, is_passive)
     priors += needed
-    return _ratings(fit, among, prior=tuple(np.flatnonzero(priors).tolist()), nu_prior=nu_prior, ordered=ordered)
+    return _ratings(fit, among, prior=tuple(np.flatnonzero(priors).tolist()), ordered=ordered)
 
 
 def _place_passive(fit: _Fit, matches: Matches, is_passive: Bools) -> tuple[_Fit, Floats]:
@@ -211,7 +208,7 @@ def _shifted(fit: _Fit, weights: Floats) -> _Fit:
     return _Fit(point, spread)
 
 
-def _ratings(fit: _Fit, tries: Indices, *, prior: tuple[int, ...], nu_prior: bool, ordered: bool) -> Ratings:
+def _ratings(fit: _Fit, tries: Indices, *, prior: tuple[int, ...], ordered: bool) -> Ratings:
     theta, spread = fit.point[:-2], fit.spread[:-2, :-2]
     half = normal_quantiles(1 - tail(np.append(tries, 1).astype(np.float64)))
     around = half[:-1] * np.sqrt(np.maximum(np.diagonal(spread), 0))
@@ -225,8 +222,6 @@ def _ratings(fit: _Fit, tries: Indices, *, prior: tuple[int, ...], nu_prior: boo
         low=ELO * (theta - around),
         high=ELO * (theta + around),
         prior=prior,
-        nu_prior=nu_prior,
-        order=rating_order(theta, spread, tries),
     )
 
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from leaderboard.scoring.intervals import (
     without_any_tails,
 )
 from leaderboard.scoring.metrics import MISSING, any_sealed, episode_metric, is_missing, ranking_metric, value_or_none
-from leaderboard.scoring.ranking import chosen_entries, name_order, rank_intervals, ranks_with_unranked
+from leaderboard.scoring.ranking import chosen_entries, in_order, name_order, rank_intervals, ranks_with_unranked
 from leaderboard.scoring.score_all import (
     LEAST_COUNTED,
     MOST_COUNTED,
@@ -173,14 +173,8 @@ def overall_rows(
     if not contenders:
         return ()
     values = np.column_stack([_column(contenders, scale) for scale in scales])
-    rows = zip(contenders, _rows(contenders, scales, values, samples, interquartile_means), strict=True)
-
-    def order(numbered: tuple[OverallEntry, tuple[int, OverallRow]]) -> tuple[Any, ...]:
-        contender, (among_all, row) = numbered
-        name = name_order(contender.entry)
-        return row.superseded_by is not None, row.place, not row.is_unranked, among_all, contender.since, name
-
-    return tuple(row for _, (_, row) in sorted(rows, key=order))
+    rows, among_all = zip(*_rows(contenders, scales, values, samples, interquartile_means), strict=True)
+    return in_order(rows, among_all, [contender.since for contender in contenders])
 
 
 def _contenders(
@@ -208,20 +202,21 @@ def _rows(
     values: Floats,
     samples: Mapping[AgentName, OverallSample],
     interquartile_means: Callable[[], Mapping[Version, Estimate]] | None,
-) -> Iterator[tuple[int, OverallRow]]:
-    """Each row, behind its place among all."""
+) -> Iterator[tuple[OverallRow, int]]:
+    """Each row, and its place among all."""
     measured = _estimates(contenders, scales, values, samples)
     unranked = [one.entry.is_unranked or one.superseded_by is not None for one in contenders]
     places, among_all = ranks_with_unranked(unranked, lambda chosen: rank_intervals(chosen_entries(measured, chosen)))
     columns = zip(contenders, places, among_all, intervals(measured), values.tolist(), strict=True)
     iqm_of = interquartile_means() if interquartile_means else {}
-    for contender, rank, place, estimate, row in columns:
+    for contender, rank, place, estimate, scores in columns:
         iqm = iqm_of[contender.entry.name, contender.entry.digest] if interquartile_means else NOT_MEASURED
-        normalised = {scale.task.id: value_or_none(value) for scale, value in zip(scales, row, strict=True)}
-        yield place, OverallRow(
+        normalised = {scale.task.id: value_or_none(value) for scale, value in zip(scales, scores, strict=True)}
+        row = OverallRow(
             **rank._asdict(), entry=contender.entry, tries=contender.tries, superseded_by=contender.superseded_by,
             estimate=estimate, iqm=iqm, normalised=normalised,
         )  # fmt: skip
+        yield row, place
 
 
 _Played = Mapping[str, _PlayedTask]

@@ -2,15 +2,16 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from leaderboard.core.arrays import Indices
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import Entry, RankedEntry
 from leaderboard.scoring.intervals import EstimateArrays
 from leaderboard.scoring.significance import Comparison, compare_all
 
+_Row = TypeVar("_Row", bound=RankedEntry)
 Key = tuple[Any, ...]
 """A sort key that breaks ties: the better one is the smaller."""
 
@@ -107,3 +108,20 @@ def _places(keys: Sequence[Key]) -> list[int]:
 def name_order(entry: Entry) -> tuple[str, ...]:
     """A sort key: by login, ignoring case, and agent; login as written and digest decide between equal names."""
     return (entry.login.casefold(), entry.agent, entry.login, entry.digest)
+
+
+def in_order(rows: Sequence[_Row], among_all: Sequence[int], since: Sequence[str]) -> tuple[_Row, ...]:
+    """Rows by place, then the earlier entry first, then by name; those whose place another version holds come last.
+
+    Args:
+        rows: in any order.
+        among_all: the place of each if all took one.
+        since: when the score of each was complete, in UTC.
+    """
+
+    def key(numbered: tuple[int, _Row]) -> Key:
+        index, row = numbered
+        placed = row.superseded_by is not None, row.place, not row.is_unranked
+        return *placed, among_all[index], since[index], name_order(row.entry)
+
+    return tuple(row for _, row in sorted(enumerate(rows), key=key))

@@ -12,7 +12,8 @@ import typer
 from evaluator.host.digests.image_files import image_lock, lock_file
 from evaluator.host.docker import evaluator_image
 from evaluator.host.docker.bill_of_materials import bill_of_materials
-from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.engine_errors import EngineError
 from scripts.console import OK, OUR_FAULT, CommandError, print_json, say
 from scripts.github.workflow.outputs import write_output
 from scripts.repository.checkout import base_image

@@ -9,8 +9,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.ratings.counting_duels import duel_totals
-from leaderboard.ratings.validations import validation_refusal
+from leaderboard.ratings.counting_duels import duel_totals, validation_refusal
 from scripts.commands.check import check_folder
 from scripts.commands.evaluate import print_places
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say

@@ -28,8 +28,8 @@ from leaderboard.core.version_folders import version_folders
 from leaderboard.pages.page_renderer import SeasonSummary, season_page
 from leaderboard.planning.admission import admit_work
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, DuelWorkItem, MeasurementContext, WorkItem, work_in_words
-from leaderboard.text import bibtex
 from leaderboard.text.format import quantity, shown_phases
+from leaderboard.text.serialise import misc_entry
 from leaderboard.visibility import is_anonymous
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import traces_branch
@@ -210,7 +210,7 @@ class Citation:
         """A BibTeX entry of type misc."""
         key = (self.challenge.title, self.challenge.season)
         address = self.challenge.repository
-        return bibtex.misc_entry(key, title=self.title, author=self.by, date=self.date, address=address)
+        return misc_entry(key, title=self.title, author=self.by, date=self.date, address=address)
 
 
 # Parts of a built site that belong to its root address only.

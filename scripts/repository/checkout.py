@@ -12,6 +12,7 @@ from evaluator.host.digests.image_files import INSTALLED, default_base
 from evaluator.host.loading.manifest import MANIFESTS
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
 from evaluator.host.loading.yaml_loader import LoadError, read_challenge, read_moderation
+from evaluator.model.base import did_you_mean, nearest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
@@ -19,7 +20,6 @@ from evaluator.model.identifiers import AGENT, AGENT_RULE, LOGIN
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import PREVIEW_BEACON as PREVIEW_BEACON
 from evaluator.model.records.result import Result
-from evaluator.model.suggestion import did_you_mean, nearest
 from leaderboard.core.eligibility import LOCAL as LOCAL
 from leaderboard.core.eligibility import with_quarantines, without_quarantined
 from leaderboard.core.entry import AgentName, Entry

@@ -16,7 +16,7 @@ from evaluator.host.duels.evaluate_duel import DuelRequest
 from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.envs.spaces import IllegalActionError
 from evaluator.host.sandboxes.channel import clean_text
-from evaluator.host.solo.evaluation_request import EvaluationRequest
+from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.host.solo.referee import EpisodeBatch, EpisodeSpec
 from evaluator.model.config.submission import Submission
 from evaluator.model.visible_text import printable_line

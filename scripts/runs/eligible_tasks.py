@@ -6,9 +6,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from evaluator.host.loading.yaml_loader import LoadError, nearest_line
+from evaluator.model.base import did_you_mean
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
-from evaluator.model.suggestion import did_you_mean
 from leaderboard.core.owners import KeyPath, participant_faults
 from leaderboard.planning.admission import AdmissionContext, phase_refusal
 from leaderboard.planning.refusal_reasons import SubmissionsEnded, reason_in_words

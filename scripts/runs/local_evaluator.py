@@ -30,7 +30,7 @@ from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 if TYPE_CHECKING:
     from evaluator.host.progress import ReportProgress
     from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
-    from evaluator.host.solo.evaluation_request import EvaluationRequest
+    from evaluator.host.solo.evaluate_agent import EvaluationRequest
     from evaluator.host.solo.partial_record import PartialFolder
 
 
@@ -73,7 +73,7 @@ class Evaluator:
     def request(self, entry: AgentFolder, task: Task, beacon: str = PREVIEW_BEACON) -> "EvaluationRequest":
         """The request to evaluate an agent on a task; the default beacon gives the preview's public seeds."""
         from evaluator.host.envs.gym_task import load_gym_task
-        from evaluator.host.solo.evaluation_request import EvaluationRequest
+        from evaluator.host.solo.evaluate_agent import EvaluationRequest
 
         self.bring_weights(entry.folder)
         try:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from evaluator.host.digests.runtime_digest import lock_digests
 from evaluator.host.duels.evaluate_duel import DuelPlayer, DuelRequest, evaluate_duel, order_sides
-from evaluator.host.envs.gym_task import EnvironmentFault
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
+from evaluator.host.errors import EnvironmentFault
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.progress import ReportProgress
 from evaluator.model.config.challenge import Challenge
@@ -20,8 +20,7 @@ from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RESULT, ResultStore
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
-from leaderboard.ratings.counting_duels import duel_totals
-from leaderboard.ratings.validations import validation_fault, validation_refusal
+from leaderboard.ratings.counting_duels import duel_totals, validation_fault, validation_refusal
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, escape_commands, say
 from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout
 from scripts.runs.eligible_tasks import eligible_tasks, find_entering

@@ -9,11 +9,11 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
+from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments.comment_standings import preview_state, without_places
 from leaderboard.comments.states import AgentReport, Previewed
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName
-from leaderboard.official_leaderboard import OfficialLeaderboard
 from scripts.console import CommandError, say
 from scripts.git.data_branches import export_files, results_commit
 from scripts.git.git_repository import GitRepository

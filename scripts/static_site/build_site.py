@@ -20,9 +20,8 @@ from leaderboard.core.parallel import Partition, run_in_background
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
 from leaderboard.games.game_drawings import moves_of, position_text
-from leaderboard.games.onnx_reader import NetworkRefused
 from leaderboard.games.opening_book import has_book
-from leaderboard.games.playable_network import playable_document
+from leaderboard.games.playable_network import NetworkRefused, playable_document
 from leaderboard.history import LeaderboardHistory
 from leaderboard.pages import page_shell
 from leaderboard.pages.agent import agent_page

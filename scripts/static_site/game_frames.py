@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 import numpy as np
 from PIL import Image
 
-from evaluator.host.envs.gym_task import EnvironmentFault, import_entry_point
+from evaluator.host.envs.gym_task import import_entry_point
 from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame, open_game
+from evaluator.host.errors import EnvironmentFault
 from evaluator.model import canonical_json
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd

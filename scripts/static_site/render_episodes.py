@@ -21,8 +21,9 @@ from pydantic import Field, StringConstraints
 
 from evaluator import signals
 from evaluator.host.envs.custom_metrics import RecordedEpisode
-from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, load_gym_task
+from evaluator.host.envs.gym_task import GymTask, load_gym_task
 from evaluator.host.envs.render import Bounds, Picture, render_episode, with_rendering
+from evaluator.host.errors import EnvironmentFault
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.verify_result import checked_actions

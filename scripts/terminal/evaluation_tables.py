@@ -13,14 +13,13 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.charts.table_bars import is_other_claim
+from leaderboard.charts.interval_charts import is_other_claim
 from leaderboard.comments import phrases
 from leaderboard.comments.states import Previewed
 from leaderboard.core.entry import AgentName
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.match_replay import end_reason, side_names
-from leaderboard.ratings.counting_duels import duel_totals
-from leaderboard.ratings.validations import validation_refusal
+from leaderboard.ratings.counting_duels import duel_totals, validation_refusal
 from leaderboard.scoring.intervals import measured_estimate, values
 from leaderboard.scoring.metrics import digits
 from leaderboard.text.escape_markdown import unmarked

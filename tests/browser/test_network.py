@@ -10,9 +10,8 @@ import pytest
 from playwright.sync_api import expect
 
 from evaluator.host.envs.pettingzoo_game import open_game
-from leaderboard.games.onnx_reader import MOST_BYTES, NetworkRefused
 from leaderboard.games.opening_book import rules_name
-from leaderboard.games.playable_network import OPERATORS, playable_document
+from leaderboard.games.playable_network import MOST_BYTES, OPERATORS, NetworkRefused, playable_document
 from tests import needs
 from tests.browser import networks
 from tests.browser.test_play import ASSETS, PAGE, PLAYABLE, book

@@ -19,7 +19,8 @@ import docker
 import requests
 from docker.utils import kwargs_from_env
 
-from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.engine_errors import EngineError
 from tests.docker.hub import INDEX, MANIFEST, Hub, layer, running
 
 ANSWERS = Path(__file__).with_name("engine_answers.json")

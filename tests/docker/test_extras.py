@@ -12,12 +12,13 @@ from evaluator.host.attempts import measurement_request as requests
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.digests.image_files import ROOT, build_context
 from evaluator.host.docker import evaluator_image
-from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.sandboxes.docker_sandbox import PYTHON
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
-from evaluator.host.solo.make_result import Evaluation
+from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.docker.gvisor_runtime import RUNSC_PACKAGES, RUNTIME_ARGUMENTS, RunscPackage
 from evaluator.host.errors import SandboxError
 from evaluator.host.sandboxes.select_sandbox import select_sandbox

@@ -11,7 +11,8 @@ import pytest
 from evaluator.host.deterministic import pinned_environment
 from evaluator.host.docker import evaluator_image
 from evaluator.host.docker.container_policy import UIDS, ContainerOptions, locked_down
-from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.docker.hidden_files import hidden_paths, stand_ins
 from evaluator.host.docker.seccomp import seccomp_profile
 from evaluator.host.loading.submission_folder import read_folder, stage
@@ -19,7 +20,7 @@ from evaluator.host.probe.run_probe import NOT_PROMISED, escape_checks, probe
 from evaluator.host.sandboxes.docker_sandbox import DockerConfig, DockerSandbox
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
-from evaluator.host.solo.make_result import Evaluation
+from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict

@@ -6,8 +6,7 @@ import pytest
 
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
-from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.host.solo.make_result import Evaluation
+from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.limits import Limits

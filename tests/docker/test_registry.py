@@ -10,7 +10,8 @@ from pathlib import Path
 import docker
 import pytest
 
-from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.engine_errors import EngineError
 from scripts.commands import image as command
 from scripts.console import CommandError
 from tests.docker.registry import Registry

@@ -13,7 +13,7 @@ from docker.errors import NotFound
 from evaluator.host.docker.engine import OWNER_LABEL, Engine
 from evaluator.host.progress import ReportProgress
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
-from evaluator.host.solo.evaluation_request import EvaluationRequest
+from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs

@@ -5,7 +5,7 @@ from typing import Any
 
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
-from evaluator.host.solo.make_result import Evaluation
+from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import Verification
 from evaluator.model.config.task import Task

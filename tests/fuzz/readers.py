@@ -26,8 +26,8 @@ import numpy as np
 from gymnasium import spaces
 
 from evaluator import wire
+from evaluator.host.docker.agent_image import read_config, read_manifest
 from evaluator.host.docker.image_layers import check_layer
-from evaluator.host.docker.image_manifest import read_config, read_manifest
 from evaluator.host.duels.connection import PlayerConnection
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import ActionDecoder, IllegalActionError
@@ -35,7 +35,7 @@ from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.loading.submission_folder import SubmissionFile, assemble, check_name
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation, parse_submission
 from evaluator.host.sandboxes.channel import clean_text, read_body
-from evaluator.host.sandboxes.container_stream import Demultiplexer
+from evaluator.host.sandboxes.docker_sandbox import Demultiplexer
 from evaluator.host.sandboxes.handshake import Ready
 from evaluator.host.training_scripts.evaluate_script import FrameReader, ReportedScoreError, claimed_score
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask

@@ -18,9 +18,7 @@ from evaluator.host.envs.gym_task import GymTask, load_gym_task
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
 from evaluator.host.sandboxes.docker_sandbox import REMOVAL
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
-from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.host.solo.evaluation_request import EvaluationRequest
-from evaluator.host.solo.make_result import Evaluation
+from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.records.result import Tier

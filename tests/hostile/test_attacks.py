@@ -13,7 +13,7 @@ import pytest
 
 from evaluator.host.docker.engine import Engine
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
-from evaluator.host.solo.make_result import Evaluation
+from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.records.verdict import Verdict

@@ -16,7 +16,7 @@ from evaluator import wire
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes import channel
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen, parse_error_frame, read_body
-from evaluator.host.sandboxes.container_stream import STDOUT, ContainerStream
+from evaluator.host.sandboxes.docker_sandbox import STDOUT, ContainerStream
 from evaluator.host.sandboxes.watchdog import BoundedLog
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE

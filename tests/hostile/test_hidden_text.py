@@ -214,7 +214,7 @@ def test_hidden_text_survives_in_no_page_and_no_document() -> None:
 )  # fmt: skip
 def test_hidden_text_survives_in_no_comment() -> None:
     state = comments.previewed(comments.agent(faults=(HIDING[:1000],), name=HIDING), log=HIDING, skipped=(HIDING[:1000],))
-    body = html.unescape(render_comment(state, CommentContext(run_id=1, repository="https://github.com/o/r", pull=1)))
+    body = html.unescape(render_comment(state, CommentContext(run_id=1, repository="https://github.com/o/r")))
 
     assert "A\ufffd" in body
     assert not GONE.search(body)

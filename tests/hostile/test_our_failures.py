@@ -24,9 +24,8 @@ from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
 from evaluator.host.seeds.encryption import encrypt_result
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo import make_result
-from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.host.solo.make_result import Evaluation
+from evaluator.host.solo import evaluate_agent as solo
+from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
 from evaluator.host.solo.verify_result import replay_episode, verify_result
 from evaluator.host.training_scripts import script_env_server
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
@@ -178,7 +177,7 @@ def test_a_trace_that_is_too_large_is_the_agents_own_end(
 def test_a_trace_that_unpacks_to_too_much_is_the_agents_own_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Publish refused it, which counted as a failure of ours."""
     for missing in (1, 0):
-        for module in (trace, make_result):
+        for module in (trace, solo):
             monkeypatch.setattr(module, "MOST_UNPACKED", OPEN.episodes * 3 * 8 - missing)
         end = evaluated(GREEDY.format(action="0.0"), OPEN)
         if missing:

@@ -15,16 +15,15 @@ from typing import Any, cast
 import pytest
 
 from evaluator.host.docker import agent_image
-from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.duels.evaluate_duel import evaluate_duel
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.errors import AgentFault
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
-from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.host.solo.evaluation_request import EvaluationRequest
-from evaluator.host.solo.make_result import Evaluation
+from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.image_reference import ImageReference, parse_reference

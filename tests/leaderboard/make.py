@@ -13,10 +13,10 @@ from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result
 from evaluator.model.records.trace import TraceLeaf
+from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments.comment_standings import preview_state
 from leaderboard.comments.states import TaskReport
 from leaderboard.core.entry import Entry
-from leaderboard.official_leaderboard import OfficialLeaderboard
 
 NOON = "2026-01-01T12:00:00Z"
 

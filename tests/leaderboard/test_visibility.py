@@ -14,11 +14,10 @@ from evaluator.model.config.submission import Submission, SubmissionKind
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.result import FirstAttempt
 from leaderboard.api.game_leaderboards import game_document
-from leaderboard.build_standings import build_standings
+from leaderboard.build_standings import OfficialLeaderboard, build_standings
 from leaderboard.comments import render_comment
 from leaderboard.comments.comment_standings import official_report, official_state
 from leaderboard.comments.states import CommentContext, RankReply
-from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.pages.agent import agent_page
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.site_context import SiteContext
@@ -375,7 +374,7 @@ def test_comments_on_games_name_no_opponent_before_the_date() -> None:
         )
         own = official_report(recorded, "ann", "ann-agent")
         states = [official_state(recorded, [("ann", "ann-agent")], "a" * 40), RankReply(agents=(own,))]
-        context = CommentContext(run_id=1, repository="https://github.com/o/b", pull=7, site=None)
+        context = CommentContext(run_id=1, repository="https://github.com/o/b", site=None)
         return "\n".join(render_comment.render_comment(state, context) for state in states)
 
     assert "bobby" in told(AFTER)

@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from evaluator.host.digests.image_files import build_context
-from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.docker.image_layers import Layer
 
 EVALUATOR_REPOSITORY = "pullrank-evaluator"

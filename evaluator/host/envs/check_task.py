@@ -12,16 +12,10 @@ import numpy as np
 from gymnasium.utils.env_checker import check_env
 
 from evaluator.host.envs.custom_metrics import compute_custom_metrics, to_episodes
-from evaluator.host.envs.gym_task import (
-    BudgetError,
-    EnvironmentFault,
-    GymTask,
-    import_entry_point,
-    load_gym_task,
-    load_metric_functions,
-)
+from evaluator.host.envs.gym_task import BudgetError, GymTask, import_entry_point, load_gym_task, load_metric_functions
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.envs.spaces import UnsupportedSpaceError, at
+from evaluator.host.errors import EnvironmentFault
 from evaluator.model.config.task import Task
 
 MAX_STEPS = 500

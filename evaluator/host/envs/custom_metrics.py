@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, OwnFunction, import_entry_point, load_metric_functions
+from evaluator.host.envs.gym_task import GymTask, OwnFunction, import_entry_point, load_metric_functions
+from evaluator.host.errors import EnvironmentFault
 from evaluator.model.config.metric import JACKKNIFE_GROUPS
 
 LengthAndActions = tuple[int, Sequence[npt.NDArray[Any]]]

@@ -9,9 +9,9 @@ import numpy as np
 from gymnasium import spaces
 
 from evaluator.host.envs.episode_recorder import EpisodeChecksum
-from evaluator.host.envs.gym_task import EnvironmentFault, cached, import_entry_point
-from evaluator.host.envs.playable_task import PlayableTask
+from evaluator.host.envs.gym_task import PlayableTask, cached, import_entry_point
 from evaluator.host.envs.spaces import ObservationEncoder
+from evaluator.host.errors import EnvironmentFault
 from evaluator.host.seeds.derived_seeds import environment_seed
 from evaluator.model.config.task import Task
 

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator.host.envs.custom_metrics import RecordedEpisode
-from evaluator.host.envs.gym_task import EnvironmentFault, GymTask, import_entry_point
+from evaluator.host.envs.gym_task import GymTask, import_entry_point
+from evaluator.host.errors import EnvironmentFault
 
 # The render modes to use, in order of preference. `ansi` is text.
 MODES = ("rgb_array", "ansi")

@@ -17,8 +17,7 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
-from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.host.solo.evaluation_request import EvaluationRequest
+from evaluator.host.solo.evaluate_agent import EvaluationRequest, evaluate_agent
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.submission import MANIFEST_NAME, SubmissionFile
 from evaluator.model.config.task import Task

@@ -1,37 +1,190 @@
-"""Evaluation of one agent on one task: attempts in a sandbox, with the referee or as a training script."""
+"""Evaluation of one agent on one task: the request, attempts in a sandbox, as agent or training script, and the result."""
 
 import dataclasses
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from evaluator.host.attempts.attempt import (
     EvaluationEnd,
+    clean_log,
     convert_internal_errors,
     prefer_specific,
     with_retry,
     with_traceback,
 )
-from evaluator.host.attempts.measurement_request import sandbox_spec
+from evaluator.host.attempts.measurement_request import MeasurementRequest, sandbox_spec
+from evaluator.host.digests.runtime_digest import with_extras
+from evaluator.host.envs.custom_metrics import compute_custom_metrics, to_episodes
 from evaluator.host.envs.episode_recorder import PlayedEpisode
+from evaluator.host.envs.gym_task import GymTask
 from evaluator.host.errors import AgentFault, MachineFault, RegistryFault, SandboxClosed
-from evaluator.host.loading.submission_folder import fetch_weights, stage
+from evaluator.host.loading.submission_folder import SubmissionFolder, fetch_weights, stage
 from evaluator.host.machine import machine_digest
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.progress import ReportProgress
+from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, wait_for_start_slot
-from evaluator.host.solo.evaluation_request import EvaluationRequest
-from evaluator.host.solo.make_result import Evaluation, custom_metrics, make_evaluation
+from evaluator.host.seeds.derived_seeds import agent_seeds, episode_seeds
+from evaluator.host.seeds.season_secret import SeasonSecret, SecretError
 from evaluator.host.solo.partial_record import PartialFolder, PartialRecord, evaluator_code
-from evaluator.host.solo.referee import SoloRun, play_episodes
+from evaluator.host.solo.referee import EpisodeSpec, SoloRun, play_episodes
 from evaluator.host.training_scripts.evaluate_script import ScriptSession, evaluate_script
 from evaluator.host.training_scripts.script_env_server import ScriptTask
+from evaluator.host.usage import MIB
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.config.training_script import CountedEpisodes
-from evaluator.model.records.result import SandboxKind, Tier
+from evaluator.model.records.result import RESULT_SCHEMA, Devices, Result, SandboxKind, Tier, WantedResult
+from evaluator.model.records.trace import MOST_UNPACKED, EpisodeTrace, Trace, TraceLeaf, largest_trace
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.sealed_fields import secret_hash
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationRequest(MeasurementRequest):
+    """What is to be evaluated, and for whom."""
+
+    login: str
+    login_id: int | None
+    agent: str
+    folder: SubmissionFolder
+    gym_task: GymTask
+    secret: SeasonSecret | None = None
+    """In a sealed season: where the seeds come from."""
+    gpus: Devices | None = None
+    """The graphics cards that it is handed, where the leaderboard wants some."""
+    owner_liable: bool = False
+    """Whether its owner is liable for a registry or host of weights that fails: it failed in all tries but the last one."""
+
+    def wanted(self) -> WantedResult:
+        """What the result depends on."""
+        return WantedResult(
+            submission_digest=self.folder.digest,
+            task_digest=self.gym_task.task.digest(),
+            runtime_digest=with_extras(self.runtime_digest, self.folder.submission.needs),
+            season=self.season,
+            beacon=self.beacon,
+        )
+
+    def _season_secret(self) -> SeasonSecret | None:
+        """Where the seeds of a sealed season come from; None where they are open. Raises as `seeds` does."""
+        sha256 = secret_hash(self.beacon)
+        if sha256 is not None and (self.secret is None or self.secret.sha256 != sha256):
+            raise SecretError("these episodes come from a secret that is not at hand; nothing is played without it")
+        return self.secret if sha256 else None
+
+    def seeds(self, first: int = 0, count: int | None = None) -> tuple[str, ...]:
+        """The environment seeds of that many episodes from the number `first` on, of all that count where `count` is None.
+
+        Raises:
+            SecretError: they come from a secret that is missing.
+        """
+        task = self.gym_task.task
+        count = task.counted if count is None else count
+        if secret := self._season_secret():
+            return secret.episode_seeds(self.season, task.id, count, first)
+        return episode_seeds(self.season, self.beacon, self.folder.digest, task.id, count, first)
+
+    @property
+    def allowed(self) -> Limits:
+        """What the sandbox may use, with the memory that the agent's extras need."""
+        return self.folder.submission.allowed(self.limits)
+
+    def specs(self) -> tuple[EpisodeSpec, ...]:
+        """The episodes to play."""
+        name, secret = (self.folder.digest, self.gym_task.task.id, self.gym_task.task.counted), self._season_secret()
+        own_seeds = secret.agent_seeds(self.season, *name) if secret else agent_seeds(self.season, self.beacon, *name)
+        pairs = zip(self.seeds(), own_seeds, strict=True)
+        return tuple(EpisodeSpec(index=i, seed=seed, agent_seed=own) for i, (seed, own) in enumerate(pairs))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """A result with its trace."""
+
+    result: Result
+    """The result; it has returns if the verdict is ok."""
+    trace: bytes | None
+    """The trace file, if the verdict is ok."""
+
+
+def make_evaluation(request: EvaluationRequest, end: EvaluationEnd, now: datetime) -> Evaluation:
+    """The result and the trace of an attempt that ended at the time `now`."""
+    wanted = request.wanted()
+    key = wanted.key()
+    trace = _trace(key, end.episodes) if end.verdict is Verdict.OK else None
+    content = trace.serialised() if trace else None
+    unpacked = max(leaf.unpacked_bytes(trace.steps()) for leaf in trace.actions) if trace else 0
+    for size, most in ((len(content or b""), largest_trace(sealed=request.secret is not None)), (unpacked, MOST_UNPACKED)):
+        if size > most:
+            return make_evaluation(request, _without_trace(end, size, most), now)
+    counted = end.counted or CountedEpisodes(first=0, returns=(), lengths=())
+    fields: dict[str, Any] = {
+        "schema": RESULT_SCHEMA,
+        "key": key,
+        **request.record_fields(now, request.folder.submission.needs),
+        "task": request.gym_task.task.id,
+        **wanted.model_dump(),
+        "login": request.login,
+        "login_id": request.login_id,
+        "agent": request.agent,
+        "sandbox": end.sandbox,
+        "verdict": end.verdict,
+        "message": clean_text(end.message),
+        "log_tail": clean_log(end.log_tail),
+        "seeds": request.seeds(counted.first),
+        "returns": counted.returns,
+        "lengths": counted.lengths,
+        "metrics": {"clipped_actions": float(end.clipped), **end.custom_metrics} if end.counted else {},
+        "script": end.script,
+        "limits": request.allowed,
+        "cost": {
+            "cpu_seconds": end.usage.cpu_seconds,
+            "wall_seconds": round(end.wall_seconds, 3),
+            "peak_memory_bytes": end.usage.peak_memory_bytes,
+            "steps": sum(episode.length for episode in end.episodes),
+        },
+        "image_digest": end.image_digest,
+        "trace_sha256": hashlib.sha256(content).hexdigest() if content else None,
+        "first_attempt": end.first,
+        "gpus": request.gpus,
+        "continued_after": end.continuations or None,
+    }
+    return Evaluation(result=Result.with_self_hash(fields), trace=content)
+
+
+def _without_trace(end: EvaluationEnd, size: int, most: int) -> EvaluationEnd:
+    """The end of an agent whose actions no file holds: its own, since it could add digits when its episodes went badly."""
+    message = f"its recorded actions take {size / MIB:.1f} MiB of at most {most / MIB:.1f}; round them to fewer digits"
+    return dataclasses.replace(end, verdict=Verdict.OUTPUT_LIMIT, message=message, episodes=(), counted=None, script=None)
+
+
+def custom_metrics(request: EvaluationRequest, end: EvaluationEnd) -> dict[str, float]:
+    """The host's own metrics of the counted episodes; a failure in one is ours."""
+    counted = end.counted
+    if counted is None or not any(metric.is_own for metric in request.gym_task.task.metrics):
+        return {}
+    played = [(episode.length, episode.actions) for episode in end.episodes[counted.first :]]
+    return compute_custom_metrics(
+        request.gym_task, to_episodes(request.gym_task, request.seeds(counted.first), counted.returns, played)
+    )
+
+
+def _trace(key: str, episodes: Sequence[PlayedEpisode]) -> Trace:
+    leaves = zip(*(episode.actions for episode in episodes), strict=True)
+    return Trace(
+        schema=1,
+        key=key,
+        episodes=tuple(EpisodeTrace(length=e.length, checksum=e.checksum) for e in episodes),
+        actions=tuple(TraceLeaf.of(np.concatenate(leaf)) for leaf in leaves),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

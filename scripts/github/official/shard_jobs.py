@@ -17,7 +17,7 @@ from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
 from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelRequest
 from evaluator.host.errors import SandboxError
 from evaluator.host.sandboxes.sandbox import START_SLOT_SECONDS
-from evaluator.host.solo.evaluation_request import EvaluationRequest
+from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.model.base import Frozen
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import SubmissionKind

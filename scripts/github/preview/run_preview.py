@@ -23,6 +23,7 @@ from evaluator.model.records.preview import AGENTS, DUELS, Preview, PreviewedAge
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
+from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments.comment_standings import preview_state
 from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from leaderboard.comments.render_comment import render_comment
@@ -32,9 +33,8 @@ from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.store import write_atomically
-from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.admission import AdmissionContext
-from leaderboard.ratings.validations import validation_fault
+from leaderboard.ratings.counting_duels import validation_fault
 from leaderboard.visibility import hidden_tasks, is_anonymous
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
@@ -348,7 +348,7 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
 def _summarise(workflow: WorkflowEnvironment, session: PreviewSession, state: CommentState) -> None:
     """Write the comment's text as the step's summary: the untrusted preview may not write comments."""
     repository = f"{workflow.server_url}/{workflow.repository}"
-    context = CommentContext(run_id=workflow.run_id, repository=repository, pull=session.pull.number)
+    context = CommentContext(run_id=workflow.run_id, repository=repository)
     write_summary(workflow.summary_path, render_comment(state, context))
 
 

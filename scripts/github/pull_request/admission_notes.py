@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge
+from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant
-from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.admission import phase_refusal, refused_entries
 from leaderboard.planning.evaluation_quota import QuotaAccounts
 from leaderboard.planning.refusal_reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words

@@ -110,7 +110,7 @@ def _unannounced_merges(context: BotContext) -> list[MergedPull]:
 def _comment(context: BotContext, merge: MergedPull) -> tuple[str, bool]:
     """The comment's text, and whether nothing can be added to it later."""
     state, is_complete = _merged_state(context, merge)
-    return render_comment(state, context.comment_context(merge.pull)), is_complete
+    return render_comment(state, context.comment_context()), is_complete
 
 
 def read_merge(context: BotContext, pull: PullRequest) -> MergedPull | None:

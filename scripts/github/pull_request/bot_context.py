@@ -7,10 +7,10 @@ from functools import cached_property
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
+from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
-from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.planning.admission import authors_by_owner, tasks_by_name
 from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import GitRepository
@@ -148,10 +148,10 @@ class BotContext:
         host = f"{owner.lower()}.github.io"
         return f"https://{host}/" if name.lower() == host else f"https://{host}/{name}/"
 
-    def comment_context(self, pull: PullRequest, run_id: int | None = None) -> CommentContext:
+    def comment_context(self, run_id: int | None = None) -> CommentContext:
         """What the text of a comment refers to; the run is this one if left out."""
         run_id = self.workflow.run_id if run_id is None else run_id
-        return CommentContext(run_id=run_id, repository=self.repository_url, pull=pull.number, site=self.site)
+        return CommentContext(run_id=run_id, repository=self.repository_url, site=self.site)
 
 
 def open_context(workflow: WorkflowEnvironment) -> BotContext:

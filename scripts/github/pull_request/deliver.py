@@ -149,7 +149,7 @@ def _comment_changes(context: BotContext, delivery: Delivery, snapshot: PullSnap
     if delivery.pull.author.endswith("[bot]"):  # A robot reads no comments.
         return
     run_id = max(delivery.run_id, _reported_run(context, snapshot) if delivery.is_last_word else 0)
-    body = render_comment(delivery.outcome.state, context.comment_context(delivery.pull, run_id))
+    body = render_comment(delivery.outcome.state, context.comment_context(run_id))
     write_summary(context.workflow.summary_path, body)
     yield from sticky_changes(context, snapshot, body)
 

@@ -91,7 +91,7 @@ def _execute(
     """Execute a command; returns what answers it: a comment, if it has one, and the reaction."""
     if command.name in ("rank", "help"):
         state = _places(context, snapshot.pull) if command.name == "rank" else HelpText()
-        body = render_comment(state, context.comment_context(snapshot.pull))
+        body = render_comment(state, context.comment_context())
         yield GraphQLChange(name="addComment", input={"subjectId": snapshot.node_id, "body": bounded_body(body)})
         reaction = Reaction.DONE
     else:

@@ -65,7 +65,7 @@ export function profiles(series, { decimals, bounds, label = "Performance profil
 }
 
 /**
- * A score in its interval, as tables have it; the same as `interval_svg` in leaderboard/charts/table_bars.py.
+ * A score in its interval, as tables have it; the same as `interval_svg` in leaderboard/charts/interval_charts.py.
  *
  * @param {{score: number, low: number|null, high: number|null}} estimate
  * @param {{low: number, high: number, marks?: number[]}} scale

@@ -11,8 +11,7 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.host.solo.make_result import Evaluation
+from evaluator.host.solo.evaluate_agent import Evaluation, evaluate_agent
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.limits import Limits

@@ -13,7 +13,7 @@ import pytest
 
 from evaluator.host.envs import spaces
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
-from evaluator.host.solo import evaluation_request
+from evaluator.host.solo import evaluate_agent
 from tests.evaluations import process
 from tests.evaluator.conformance import record
 from tests.evaluator.conformance.cases import CASES, measured
@@ -112,8 +112,8 @@ def test_a_referee_that_pays_otherwise_is_noticed(monkeypatch: pytest.MonkeyPatc
 
 
 def test_other_seeds_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    seeds = evaluation_request.episode_seeds
-    monkeypatch.setattr(evaluation_request, "episode_seeds", lambda *fields: seeds("another", *fields[1:]))
+    seeds = evaluate_agent.episode_seeds
+    monkeypatch.setattr(evaluate_agent, "episode_seeds", lambda *fields: seeds("another", *fields[1:]))
 
     assert "(actions, met, " in faults_of(TAXI)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from evaluator.host.digests.image_files import ROOT
-from evaluator.host.solo.make_result import Evaluation
+from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.model.config.task import Task
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.trace import TraceLeaf

@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.charts.interval_plot import PLOTTED_ENTRIES, score_plot
-from leaderboard.charts.table_bars import chart_scale, interval_svg, table_scale, task_strip
+from leaderboard.charts.interval_charts import (
+    PLOTTED_ENTRIES,
+    chart_scale,
+    interval_svg,
+    score_plot,
+    table_scale,
+    task_strip,
+)
 from leaderboard.core.entry import Estimate
 from tests.leaderboard.pages import samples
 

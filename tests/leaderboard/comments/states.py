@@ -25,14 +25,12 @@ from leaderboard.comments.states import (
     WithdrawnEntry,
 )
 from leaderboard.core.entry import Estimate
-from leaderboard.core.match_count import MatchCount
+from leaderboard.core.game_standings import MatchCount
 from tests.leaderboard.make import digest
 
 HEAD, EVALUATOR, MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5
 RUN = "https://github.com/example/board/actions/runs/77"
-CONTEXT = CommentContext(
-    run_id=77, repository="https://github.com/example/board", pull=12, site="https://example.github.io/board/"
-)
+CONTEXT = CommentContext(run_id=77, repository="https://github.com/example/board", site="https://example.github.io/board/")
 
 POLE = Task(id="CartPole-v1", title="CartPole", bounds=(1, 500), random=ReferenceScore(score=22, source="ours"))
 TAXI = Task(id="Taxi-v4", title="Taxi")

@@ -8,17 +8,17 @@ from evaluator.host.seeds.encryption import encrypt_result
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model.config.challenge import Challenge, Sealed
 from evaluator.model.config.phase import Phase
+from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments import render_comment
 from leaderboard.comments.comment_standings import official_report, official_state
 from leaderboard.comments.phrases import official_headline
 from leaderboard.comments.states import CommentContext, OfficialScore, RankReply
-from leaderboard.official_leaderboard import OfficialLeaderboard
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
 
 BEFORE, AFTER = datetime(2026, 5, 31, 23, 59, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
 OPEN, LATER, GAME = task("open"), task("later"), game("duel")
 ANN, BOB, CYD = (entry(login) for login in ("ann", "bob", "cyd"))
-CONTEXT = CommentContext(run_id=1, repository="https://github.com/o/b", pull=7, site=None)
+CONTEXT = CommentContext(run_id=1, repository="https://github.com/o/b", site=None)
 # Parts thousands.
 THIN = "\N{NARROW NO-BREAK SPACE}"
 SECRET = SeasonSecret(bytes(range(32)))

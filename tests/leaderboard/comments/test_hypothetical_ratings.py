@@ -6,11 +6,10 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import SandboxKind, Tier
-from leaderboard.build_standings import build_standings
+from leaderboard.build_standings import OfficialLeaderboard, build_standings
 from leaderboard.comments.comment_standings import official_report, official_state, preview_state
 from leaderboard.comments.states import GameReport
 from leaderboard.core.entry import Entry
-from leaderboard.official_leaderboard import OfficialLeaderboard
 from tests.leaderboard.make import duel, entry, game
 
 GAME = game("tictactoe", title="Tic-tac-toe")

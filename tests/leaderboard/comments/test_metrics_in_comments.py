@@ -5,11 +5,11 @@ import dataclasses
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.config.training_script import ScriptRules
+from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments import phrases as words
 from leaderboard.comments.comment_standings import official_state
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import CommentContext
-from leaderboard.official_leaderboard import OfficialLeaderboard
 from tests.leaderboard.make import challenge, entry, hypothetical_row, result, task
 
 OWN = "module:function"

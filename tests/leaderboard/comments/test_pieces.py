@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES, LogTail, log_tails, neutralised, write_preview_log
+from leaderboard.comments.phrases import LEADER_SIGN, TEXT_WIDTH, TextBar, text_chart, text_shares
 from leaderboard.comments.render_comment import COMMENT_LIMIT, TRUNCATION_NOTE, comment_length, truncate_comment
-from leaderboard.comments.text_charts import LEADER_SIGN, TEXT_WIDTH, TextBar, text_chart, text_shares
 from leaderboard.core.entry import Estimate
 from tests.leaderboard.comments.github_markdown import MARKDOWN, Seen
 

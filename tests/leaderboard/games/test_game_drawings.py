@@ -20,7 +20,7 @@ def standing(task, moves, first=0, refused=None, ply=None):
     kind = drawing_of(task)
     ply = len(moves) if ply is None else ply
     marks = kind.render(moves, first, refused)
-    return [(kind.look.symbols[m.symbol], m.x, m.y) for m in marks if m.begin <= ply and (m.end is None or ply < m.end)]
+    return [(kind.symbols[m.symbol], m.x, m.y) for m in marks if m.begin <= ply and (m.end is None or ply < m.end)]
 
 
 def environment(task, moves):
@@ -113,7 +113,7 @@ def test_a_record_that_makes_no_sense_is_drawn_all_the_same(name, moves, first, 
     kind = drawing_of(GAMES[name])
     marks = kind.render(moves, first, None if refused < 0 else refused)
 
-    assert all(0 <= mark.symbol < len(kind.look.symbols) for mark in marks)
+    assert all(0 <= mark.symbol < len(kind.symbols) for mark in marks)
     assert "<svg" in final_position_svg(kind, marks, "words")
     assert kind.text(moves).strip()
     assert all(side in (0, 1) for side in kind.movers(len(moves), first))

@@ -18,11 +18,11 @@ from leaderboard.core.game_standings import (
     GameRow,
     GameStandings,
     HeadToHead,
+    MatchCount,
     PreferenceCycle,
     Rating,
     RatingSnapshot,
 )
-from leaderboard.core.match_count import MatchCount
 from leaderboard.core.standings import Standings
 from leaderboard.site_context import AllFrames, ReplayFrames
 from tests.leaderboard.pages import samples

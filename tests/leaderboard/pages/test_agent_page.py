@@ -11,9 +11,9 @@ import pytest
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
-from leaderboard.charts.table_bars import ChartScale, interval_element
+from leaderboard.charts.interval_charts import ChartScale, interval_element
 from leaderboard.core.entry import Estimate
-from leaderboard.pages.agent.earlier_versions import LISTED_VERSIONS
+from leaderboard.pages.agent.agent_profile import LISTED_VERSIONS
 from leaderboard.site_context import EpisodeReplay, SiteContext
 from leaderboard.text import escape_html, urls
 from tests.leaderboard.pages import samples

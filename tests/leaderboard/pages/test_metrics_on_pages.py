@@ -7,8 +7,8 @@ import pytest
 
 from evaluator.model.config.metric import Metric
 from leaderboard.build_standings import build_standings
-from leaderboard.charts.table_bars import chart_scale, interval_svg
-from leaderboard.comments.text_charts import TextBar, text_chart
+from leaderboard.charts.interval_charts import chart_scale, interval_svg
+from leaderboard.comments.phrases import TextBar, text_chart
 from leaderboard.core.entry import Estimate
 from leaderboard.site_context import SiteContext
 from leaderboard.text.format import number, span

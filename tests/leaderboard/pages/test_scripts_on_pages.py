@@ -6,7 +6,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRecord, ScriptRules
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import CURVE_POINTS, curve_ends, learning_curve_svg
-from leaderboard.charts.table_bars import is_other_claim
+from leaderboard.charts.interval_charts import is_other_claim
 from leaderboard.site_context import SiteContext
 from tests.leaderboard.pages.everything import render
 from tests.leaderboard.pages.samples import board, entry, failure, result, row, task_board

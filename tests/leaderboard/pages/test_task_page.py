@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.charts.table_bars import ChartScale
+from leaderboard.charts.interval_charts import ChartScale
 from leaderboard.pages import page_templates
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.text import format, urls

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaderboard.build_standings import build_standings
-from leaderboard.core.match_count import MatchCount
+from leaderboard.core.game_standings import MatchCount
 from leaderboard.ratings.build_game_standings import build_game_standings, points_places
 from leaderboard.ratings.fit_ratings import RATING_TOLERANCE
 from tests.leaderboard import make

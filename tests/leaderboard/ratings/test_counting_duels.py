@@ -4,7 +4,7 @@ import pytest
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.trace import TraceLeaf
-from leaderboard.core.match_count import MatchCount
+from leaderboard.core.game_standings import MatchCount
 from leaderboard.ratings.counting_duels import (
     CountedDuel,
     counting_duels,

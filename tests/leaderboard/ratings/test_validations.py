@@ -3,8 +3,13 @@
 import pytest
 
 from evaluator.model.records.trace import TraceLeaf
-from leaderboard.ratings.counting_duels import counting_duels, newest_duels
-from leaderboard.ratings.validations import FAULT_MOVES, partition_by_validation, validation_fault
+from leaderboard.ratings.counting_duels import (
+    FAULT_MOVES,
+    counting_duels,
+    newest_duels,
+    partition_by_validation,
+    validation_fault,
+)
 from tests.leaderboard import make
 
 GAME = make.game()

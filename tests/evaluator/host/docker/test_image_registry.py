@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from evaluator.host.docker import image_registry
-from evaluator.host.docker.image_manifest import read_config, read_manifest
+from evaluator.host.docker.agent_image import read_config, read_manifest
 from evaluator.host.docker.image_registry import Registry, is_common
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.model.config.image_reference import ImageReference, TaggedImage

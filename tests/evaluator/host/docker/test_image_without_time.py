@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from evaluator.host.docker import evaluator_image
-from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.engine_errors import EngineError
 from scripts.commands import image as command
 from scripts.console import OUR_FAULT, CommandError
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.docker.engine import Engine, EngineError
+from evaluator.host.docker.engine import Engine
+from evaluator.host.docker.engine_errors import EngineError
 from tests.docker.engine_answers import ANSWERS, REGISTRY
 
 ENGINES: list[dict[str, Any]] = json.loads(ANSWERS.read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
-from evaluator.host.docker.engine import EngineError
+from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.duels.evaluate_duel import FETCH_SPARE, DuelPlayer, DuelRequest, evaluate_duel, order_sides
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import openings
@@ -23,7 +23,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
-from leaderboard.ratings.validations import validation_fault
+from leaderboard.ratings.counting_duels import validation_fault
 from tests.evaluations import DIGEST, FIRST_LEGAL, RANDOM_PLAYER, SEASON, duel_order, duelled, folder, process
 
 TASK = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=6)

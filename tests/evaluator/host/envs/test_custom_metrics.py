@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from evaluator.host.envs.custom_metrics import RecordedEpisode, compute_custom_metrics, custom_metric_faults
-from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
+from evaluator.host.envs.gym_task import load_gym_task
+from evaluator.host.errors import EnvironmentFault
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.metric import Metric

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from pettingzoo.classic import connect_four_v3, rps_v2, tictactoe_v3
 
-from evaluator.host.envs.gym_task import EnvironmentFault
 from evaluator.host.envs.pettingzoo_game import GamePosition, open_game, openings, replay
+from evaluator.host.errors import EnvironmentFault
 from evaluator.host.seeds.derived_seeds import environment_seed
 from evaluator.model.config.task import Task
 

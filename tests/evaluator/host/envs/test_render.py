@@ -9,8 +9,9 @@ import pytest
 from gymnasium import spaces
 
 from evaluator.host.envs.custom_metrics import RecordedEpisode
-from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
+from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.render import Bounds, chosen_steps, render_episode, with_rendering
+from evaluator.host.errors import EnvironmentFault
 from evaluator.model.config.task import Task
 
 SEED = "0" * 31 + "7"

@@ -15,7 +15,7 @@ import pytest
 from evaluator import wire
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, clean_text, parse_error_frame, read_body, read_json
-from evaluator.host.sandboxes.container_stream import STDOUT, ContainerStream, Demultiplexer
+from evaluator.host.sandboxes.docker_sandbox import STDOUT, ContainerStream, Demultiplexer
 from evaluator.host.sandboxes.watchdog import BoundedLog
 from evaluator.model.records.verdict import Verdict
 

@@ -13,7 +13,7 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace, encrypt_result
 from evaluator.host.seeds.season_secret import SeasonSecret, SecretError, new_secret, read_secret
-from evaluator.host.solo.evaluation_request import EvaluationRequest
+from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import Task

@@ -17,9 +17,7 @@ from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.watchdog import Watchdog
 from evaluator.host.solo import evaluate_agent as module
 from evaluator.host.solo import referee
-from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.host.solo.evaluation_request import EvaluationRequest
-from evaluator.host.solo.make_result import Evaluation
+from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
 from evaluator.host.solo.partial_record import MOST_CONTINUATIONS, PartialFolder
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.usage import Usage

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evaluator.host.envs.gym_task import GymTask, load_gym_task
-from evaluator.host.solo.make_result import Evaluation
+from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model.config.task import Task

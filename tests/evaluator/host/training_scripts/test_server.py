@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.host.envs.gym_task import EnvironmentFault, load_gym_task
+from evaluator.host.envs.gym_task import load_gym_task
+from evaluator.host.errors import EnvironmentFault
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.seeds.derived_seeds import episode_seeds

@@ -25,11 +25,11 @@ from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result, SandboxKind
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import standings_document
+from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments import render_comment
 from leaderboard.comments.comment_standings import official_state, preview_state
 from leaderboard.comments.states import CommentContext
 from leaderboard.core.store import ResultStore
-from leaderboard.official_leaderboard import OfficialLeaderboard
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.scoring.metrics import is_missing
 from leaderboard.site_context import SiteContext

@@ -1,8 +1,12 @@
-"""Confidence intervals as bars in the cells of tables, their scales, and the strip of normalised scores."""
+"""Confidence intervals, as bars in the cells of tables and as one plot, their scales, and the strip of normalised scores."""
 
+import bisect
+import itertools
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from markupsafe import Markup
 
@@ -10,9 +14,12 @@ from evaluator.model.config.task import Task
 from leaderboard.core.entry import Estimate
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import TaskRow, TaskStandings
+from leaderboard.scoring.metrics import better, digits, ranking_metric
 from leaderboard.text.escape_markdown import escape
-from leaderboard.text.format import number, span
+from leaderboard.text.format import number, ranks, span
 
+# Lines across a chart, about.
+TICKS = 5
 # A bar is drawn at least this wide, in hundredths of the scale.
 _LEAST_WIDTH = 2.0
 _STRIP_LOW, _STRIP_HIGH = -1.0, 2.0
@@ -37,6 +44,15 @@ class ChartScale:
     def at(self, value: float) -> float:
         """The position of a value, clipped to 0 to 100."""
         return min(100.0, max(0.0, 100 * (value - self.low) / (self.high - self.low)))
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """A few round numbers between two numbers."""
+    rough = (high - low) / TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * times for times in (1, 2, 5, 10) if power * times >= rough)
+    first, last = math.ceil(low / step), math.floor(high / step)
+    return [step * index for index in range(first, last + 1)]
 
 
 def chart_scale(estimates: Iterable[Estimate], marks: Sequence[float] = ()) -> ChartScale:
@@ -162,3 +178,116 @@ def _coordinate(value: float) -> str:
 def is_other_claim(claimed: float, measured: float, decimals: int) -> bool:
     """Whether a claimed score differs from the measured mean by more than rounding."""
     return abs(claimed - measured) > 0.51 * 10.0**-decimals
+
+
+Ranked = TypeVar("Ranked", TaskRow, GameRow)
+PLOTTED_ENTRIES = 20
+# Widths of letters in pixels, on the safe side: capitals and other scripts are taken for wide.
+_NARROW, _NARROW_PX, _WIDE_PX = re.compile(r"[a-ln-vx-z0-9 !-/:;]"), 7.0, 12.0
+_WIDTH, _ROW, _TOP, _BOTTOM = 720, 24, 26, 46
+_LEFT, _RIGHT = 180, 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlotAxis:
+    """The axis below all intervals."""
+
+    title: str
+    scale: ChartScale
+    decimals: int
+    marks: tuple[tuple[float, str], ...]
+    """Values with a line across the figure, each with its name."""
+
+
+def score_plot(board: TaskStandings) -> Markup:
+    """The scores of a task; empty without an entry that has a place."""
+    rows = _plotted(board.rows)
+    metric, scale = ranking_metric(board.task), table_scale(board, rows)
+    anchors = [
+        (anchor.score, name)
+        for name, anchor in (("random", board.task.random), ("reference", board.task.reference))
+        if anchor
+    ]
+    axis = PlotAxis(
+        title=f"{metric.name}: {better(metric)}", scale=scale, decimals=digits(board.task),
+        marks=tuple((value, name) for value, name in anchors if value in scale.marks),
+    )  # fmt: skip
+    return _plot(rows, axis)
+
+
+def rating_plot(board: GameStandings) -> Markup:
+    """The ratings of a game; empty without a player that has a place."""
+    rows = _plotted(board.rows)
+    scale = rating_scale(board, rows)
+    marks = tuple((value, f"{board.display_name(board.anchor)} = 0") for value in scale.marks if board.anchor)
+    axis = PlotAxis(title="Rating (Elo): higher is better", scale=scale, decimals=0, marks=marks)
+    return _plot(rows, axis)
+
+
+def _plotted(rows: Sequence[Ranked]) -> list[Ranked]:
+    return [row for row in rows if not (row.is_unranked or row.estimate.is_missing)][:PLOTTED_ENTRIES]
+
+
+def _plot(shown: Sequence[TaskRow | GameRow], axis: PlotAxis) -> Markup:
+    if not shown:
+        return Markup()
+    base = _TOP + _ROW * len(shown)
+    lines = Markup("").join(_line(row, axis, _TOP + _ROW * index + _ROW // 2) for index, row in enumerate(shown))
+    marked = Markup("").join(_mark(value, name, axis, base) for value, name in axis.marks)
+    return Markup(
+        '<svg class="pr-plot" viewBox="0 0 {width} {height}" role="img" aria-label="{words}">{ticks}{marks}{lines}'
+        '<text class="pr-plot-title" x="{centre}" y="{below}">{title}</text></svg>'
+    ).format(
+        width=_WIDTH, height=base + _BOTTOM, centre=(_LEFT + _WIDTH - _RIGHT) / 2, below=base + 38, lines=lines,
+        marks=marked, ticks=_ticks(axis, base), title=escape(axis.title),
+        words=escape(f"95 % intervals of the first {len(shown)}. {axis.title}. The numbers are in the table."),
+    )  # fmt: skip
+
+
+def _line(row: TaskRow | GameRow, axis: PlotAxis, middle: int) -> Markup:
+    name, estimate = row.entry.submission.name, as_point(row.estimate)
+    interval = span(estimate.low, estimate.high, axis.decimals)
+    words = (
+        f"{name}: {number(estimate.score, axis.decimals)}, 95 % interval {interval}, "
+        f"rank interval {ranks(row.rank_low, row.rank_high)}"
+    )
+    return Markup(
+        '<g class="pr-plot-row{leading}"><title>{words}</title><rect x="0" y="{top}" width="{width}" height="{row}"/>'
+        '<text x="{end}" y="{base}">{name}</text><line x1="{low}" x2="{high}" y1="{y}" y2="{y}"/>'
+        '<circle cx="{score}" cy="{y}" r="4"/></g>'
+    ).format(
+        leading=" pr-plot-leading" if row.with_leader else "", words=escape(words), top=middle - _ROW // 2, width=_WIDTH,
+        row=_ROW, end=_LEFT - 12, base=middle + 4, name=escape(_clipped(name)),
+        low=_x(estimate.low, axis), high=_x(estimate.high, axis), score=_x(estimate.score, axis), y=middle,
+    )  # fmt: skip
+
+
+def _clipped(name: str) -> str:
+    """As much of a name as there is room for beside its interval."""
+    widths = list(itertools.accumulate(_NARROW_PX if _NARROW.match(letter) else _WIDE_PX for letter in name))
+    room = _LEFT - 16
+    return name if widths[-1] <= room else f"{name[: bisect.bisect(widths, room - _WIDE_PX)]}…"
+
+
+def _mark(value: float, name: str, axis: PlotAxis, base: int) -> Markup:
+    return Markup(
+        '<line class="pr-plot-mark" x1="{x}" x2="{x}" y1="{top}" y2="{base}"/>'
+        '<text class="pr-plot-mark-name" x="{x}" y="14">{name}</text>'
+    ).format(x=_x(value, axis), top=_TOP - 6, base=base, name=escape(name))
+
+
+def _ticks(axis: PlotAxis, base: int) -> Markup:
+    values = ticks(axis.scale.low, axis.scale.high)
+    apart = min((b - a for a, b in itertools.pairwise(values)), default=1.0)
+    decimals = next((count for count in range(4) if abs(round(apart, count) - apart) < apart * 1e-6), 3)
+    return Markup("").join(
+        Markup(
+            '<line class="pr-plot-tick" x1="{x}" x2="{x}" y1="{top}" y2="{base}"/>'
+            '<text class="pr-plot-value" x="{x}" y="{below}">{words}</text>'
+        ).format(x=_x(value, axis), top=_TOP, base=base + 4, below=base + 18, words=number(value, decimals))
+        for value in values
+    )
+
+
+def _x(value: float, axis: PlotAxis) -> str:
+    return f"{_LEFT + (_WIDTH - _RIGHT - _LEFT) * axis.scale.at(value) / 100:.1f}"

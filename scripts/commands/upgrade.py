@@ -54,7 +54,7 @@ def run(
             USAGE, f"there is a branch {branch} already; merge it, or delete it with 'git branch -D {branch}'"
         )
     commit = write_commit(clone, tree.files, f"Upgrade to Pullrank {new[:12]}\n\n{TRAILER}{new}\n", datetime.now(UTC))
-    clone.run("switch", "--quiet", "--no-guess", "-c", branch, commit)
+    clone.begin_branch(branch, commit)
     _report(clone, tree, branch, list(measuring_changes(clone, ours, tree.files)))
     return OK
 

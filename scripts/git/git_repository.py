@@ -232,8 +232,8 @@ class GitRepository:
                 words = f"this clone's configuration has {name}, by which somebody else could read what is sent"
                 raise CommandError(USAGE, f"{words}; remove it, or clone it anew")
 
-    def status(self, *options: str) -> list[str]:
-        """The lines of `git status --porcelain`; filters that the repository's configuration names are not run.
+    def _unfiltered(self) -> "GitRepository":
+        """The repository without the filters that its configuration names.
 
         Raises:
             GitError: this is no repository.
@@ -241,11 +241,32 @@ class GitRepository:
         filters = {key.removeprefix("filter.").rpartition(".")[0] for key in self._configured(r"^filter\.")}
         if any("=" in name for name in filters):
             raise CommandError(USAGE, "this clone's configuration has a filter with '=' in its name; remove it")
-        off = (f"filter.{name}.{setting}" for name in filters for setting in ("clean=", "process=", "required=false"))
-        unfiltered = replace(self, settings=(*self.settings, *off))
+        ways = ("clean=", "smudge=", "process=", "required=false")
+        return replace(self, settings=(*self.settings, *(f"filter.{name}.{way}" for name in filters for way in ways)))
+
+    def status(self, *options: str) -> list[str]:
+        """The lines of `git status --porcelain`; filters that the repository's configuration names are not run.
+
+        Raises:
+            GitError: this is no repository.
+        """
         # Git would start itself in submodules, which have configurations of their own.
         words = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", *options)
-        return [line for line in unfiltered.run(*words).decode("utf-8", "replace").split("\0") if line]
+        return [line for line in self._unfiltered().run(*words).decode("utf-8", "replace").split("\0") if line]
+
+    def is_top(self) -> bool:
+        """Whether the folder is the one whose files git keeps, which a repository's configuration can say is another."""
+        return Path(self.run("rev-parse", "--show-toplevel").decode().rstrip("\n")).resolve() == self.path.resolve()
+
+    def begin_branch(self, branch: str, commit: str) -> None:
+        """Write a commit's files into the folder, on a new branch; filters that the configuration names are not run.
+
+        Raises:
+            CommandError: git would write them elsewhere.
+        """
+        if not self.is_top():
+            raise CommandError(USAGE, "git keeps this clone's files in another folder; run it there, or clone it anew")
+        self._unfiltered().run("switch", "--quiet", "--no-guess", "-c", branch, full_sha(commit))
 
     def ignored(self, folder: str) -> list[str]:
         """The files in a folder that git ignores."""

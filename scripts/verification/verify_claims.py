@@ -295,7 +295,7 @@ def open_main_history(root: Path) -> MainHistory | None:
     """The history of the leaderboard in a folder; None if it is no git clone, or a shallow one."""
     clone = GitRepository(root)
     try:
-        if Path(clone.run("rev-parse", "--show-toplevel").decode().rstrip("\n")).resolve() != root.resolve():
+        if not clone.is_top():
             return None
         mains = list(dict.fromkeys(sha for name in _MAIN_REFS if (sha := clone.resolve(name))))
         main = mains[0] if mains else clone.resolve("HEAD")

@@ -219,6 +219,29 @@ def test_an_address_runs_nothing(sides: tuple[Path, Path], address: str) -> None
 
 
 @pytest.mark.attack(
+    "copy_whose_files_are_written_by_a_program", family="supply", outcome="not run, and nothing is written elsewhere",
+    tries="Hands out a copy whose configuration names a filter, or another folder, for the files that an upgrade writes.",
+)  # fmt: skip
+@pytest.mark.parametrize("setting", ["filter.x.smudge", "filter.x.process", "core.worktree"])
+def test_a_copys_own_configuration_does_not_say_how_files_are_written(sides: tuple[Path, Path], setting: str) -> None:
+    upstream, copy = sides
+    elsewhere, mark = upstream.parent / "elsewhere", upstream.parent / "ran"
+    elsewhere.mkdir()
+    write(upstream, {"scripts/tool.py": "two\n"})
+    (copy / ".git/info/attributes").write_text("* filter=x\n")
+    is_filter = setting.startswith("filter.")
+    git(copy, "update-index", "--skip-worktree", *git(copy, "ls-files").splitlines())
+    git(copy, "config", setting, f"touch {mark}; cat" if is_filter else str(elsewhere))
+
+    code, err = upgrade(sides)
+
+    assert code == (0 if is_filter else 2), err
+    assert text(copy, "scripts/tool.py") == ("two\n" if is_filter else "one\n")
+    assert not mark.exists()
+    assert not list(elsewhere.iterdir())
+
+
+@pytest.mark.attack(
     "upstream_ref_that_is_an_option", family="supply", outcome="refused in one line",
     tries="A branch or base commit of upstream that begins like an option, or is a refspec that moves the host's branches.",
 )  # fmt: skip

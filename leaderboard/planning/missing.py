@@ -222,13 +222,22 @@ def _duels(
     played = [duel for duel in duels if duel.task == task.id]
     history, digest = _History(played, folders), task.digest()
     items = []
+    failed: dict[frozenset[str], set[str]] = defaultdict(set)
+    for duel in played:
+        if duel.verdict is Verdict.INTERNAL_ERROR:
+            failed[frozenset(side.submission_digest for side in duel.sides)].add(duel.beacon)
     # A player that came back meets nobody before its validations: a quota keeps these back, and no match.
     draws = [(entry, frozenset(measurement.draws_of(entry, task.id))) for entry in entries]
     entries = [replace(entry, presence_beacons={task.id: own}) if len(own) > 1 else entry for entry, own in draws]
     for pair in wanted_pairings(task, entries, played, season=challenge.season, baselines=challenge.baselines):
         # A validation for every draw, so that none stays uncounted; opponents meet on the seeds of the present ones.
-        is_validation = pair[0].name == pair[1].name
-        beacons = measurement.draws_of(pair[0], task.id) if is_validation else (measurement.later(*pair, task.id),)
+        if pair[0].name == pair[1].name:
+            beacons = measurement.draws_of(pair[0], task.id)
+        else:
+            # And where a try of these versions failed: else a host could fail where they lose, until its player comes back.
+            stays = {beacon for entry in pair for beacon in measurement.draws_of(entry, task.id)}
+            present, versions = measurement.later(*pair, task.id), frozenset(entry.digest for entry in pair)
+            beacons = (present, *sorted(stays & failed[versions] - {present}))
         for beacon in beacons:
             wanted = WantedDuel(
                 submission_digests=(pair[0].digest, pair[1].digest),

@@ -10,6 +10,7 @@ import typer
 from evaluator.model.config.phase import to_utc
 from leaderboard.api.grades import grade_rows, handed_in, ratings, too_late
 from leaderboard.core.eligibility import is_official, without_quarantined
+from leaderboard.core.version_folders import version_folders
 from leaderboard.text.serialise import csv_text
 from scripts.console import OK, CommandError, print_json, say
 from scripts.git.folder_history import FolderHistory
@@ -29,16 +30,20 @@ def run(
 
     erased = {one.login.casefold() for one in moderation.erasures}
 
-    def counts(login: str, agent: str) -> bool:
+    def counts(login: str, agent: str, digest: str | None = None) -> bool:
         nobody = login == LOCAL or login.casefold() in erased
-        return not nobody and not challenge.people.is_host(login) and moderation.exclusion_of(login, agent) is None
+        return not nobody and not challenge.people.is_host(login) and moderation.exclusion_of(login, agent, digest) is None
 
+    standing = [agent.entry() for agent in checkout.read_all()[0]]
+    entries, folders = [entry for entry in standing if counts(*entry.version)], version_folders(standing)
     results = [
         result
         for result in of_our_sandbox(checkout, without_quarantined(checkout.recorded[0], moderation))
-        if result.season == challenge.season and is_official(result) and counts(result.login, result.agent)
+        if result.season == challenge.season
+        and is_official(result)
+        # Under the name that the hosts saw, and the one that it has now.
+        and all(counts(*name, result.submission_digest) for name in ((result.login, result.agent), folders.of(result)))
     ]
-    entries = [agent.entry() for agent in checkout.read_all()[0] if counts(agent.login, agent.agent)]
     names = {(result.login.casefold(), result.submission_digest, result.task) for result in results}
     asked = [*challenge.games, *(task for task in challenge.tasks if challenge.phase_of(task.id))]
     names |= {(entry.login.casefold(), entry.digest, task.id) for entry in entries for task in asked}

@@ -17,7 +17,7 @@ from evaluator.model.records.result import Result, WantedResult
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import TaskStandings
-from leaderboard.planning.missing import WorkItem
+from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.scoring.intervals import TAIL, student_quantiles
 from scripts.console import CommandError
@@ -299,6 +299,40 @@ def test_a_player_that_broke_a_rule_in_one_stay_is_refused_whatever_its_later_va
 
     assert [(failure.entry.login, failure.duel.beacon) for failure in standings.failures] == [("alice", "first")]
     assert {row.entry.login for row in standings.rows} == {"bob", "carol"}
+
+
+@pytest.mark.attack(
+    "lost_duels_left_behind_by_a_return", family="games", outcome="forfeited by its owner in the third try, as without it",
+    tries="Lets its web host fail in duels that it would lose, and comes back before the third try: these are gone.",
+)  # fmt: skip
+def test_a_duel_that_failed_in_an_earlier_stay_is_still_wanted() -> None:
+    """Else the duels that it won stood alone in the rating, and it paid for each return with a try and no loss."""
+    game, players = make.game(), [make.entry(login) for login in ("alice", "bob")]
+    rules, name = make.challenge(game), (players[0].spelled_name, game.id)
+    order = {"bob": 0, "first": 1, "back": 2}
+
+    def duels_wanted(recorded: list[Duel], *stays: str) -> list[tuple[str, int | None]]:
+        """The seeds of each wanted duel of the two, and who is liable."""
+        where = MeasurementContext(runtime_digest="0" * 64, beacon="bob", beacons={name: stays}, order=order)
+        items = [item for item in missing_work(rules, players, [], where, recorded) if isinstance(item, DuelWorkItem)]
+        keys.update((item.wanted.beacon, item.wanted.key()) for item in items if not item.is_validation)
+        return [(item.wanted.beacon, item.liable_side) for item in items if not item.is_validation]
+
+    keys: dict[str, str] = {}
+    recorded = [make.duel(*players[:1], on=game, beacon="first"), make.duel(*players[1:], on=game, beacon="bob")]
+    assert duels_wanted(recorded, "first") == [("first", None)]
+    failing = ("internal_error", "ok")
+    failed = make.duel(*players, "", on=game, beacon="first", key=keys["first"], verdicts=failing)
+    recorded += [failed, failed, make.duel(players[0], on=game, beacon="back", at="2026-01-02T00:00:00Z")]
+
+    assert duels_wanted(recorded, "first", "back") == [("back", None), ("first", 0)]
+
+    forfeited = make.duel(*players, "ww", on=game, beacon="first", key=keys["first"], verdicts=("timeout", "ok"))
+    assert duels_wanted([*recorded, forfeited], "first", "back") == [("back", None)]
+    assert duels_wanted([*recorded, failed], "first", "back") == [("back", None)], "three tries in all"
+    players[1] = replace(players[1], digest="9" * 64)
+    recorded.append(make.duel(players[1], on=game, beacon="bob"))
+    assert duels_wanted(recorded, "first", "back") == [("back", None)], "a new version would know those seeds beforehand"
 
 
 @pytest.mark.attack(

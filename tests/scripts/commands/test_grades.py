@@ -173,6 +173,31 @@ def test_a_folder_that_became_faulty_takes_no_draw_along(
     assert (dora["grid"], dora["grid state"], dora["grid late"]) == ("0.2", "ok", "1.0")
 
 
+@pytest.mark.attack(
+    "graded_though_it_is_excluded", family="people", outcome="its grade goes with its place",
+    tries="Renames its folder, so that the name under which the hosts exclude it is not the one of its graded result.",
+)  # fmt: skip
+@pytest.mark.parametrize("named", ["agent: oak", "digest: {digest}", "agent: oak, digest: {digest}"])
+def test_what_is_excluded_is_not_graded_whatever_its_folder_was_called(
+    course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    root = tmp_path / "course"
+    shutil.copytree(course, root)
+    monkeypatch.syspath_prepend(str(root))
+    git(root, "mv", "submissions/bob/tree", "submissions/bob/oak")
+    version = named.format(digest=Checkout(root).find(root / "submissions/bob/oak").folder.digest)
+    rest = "since: '2026-03-02', who: prof, why: copied, link: 'https://github.com/c/c/issues/1'"
+    (root / "moderation.yml").write_text(f"exclusions: [{{login: bob, {version}, {rest}}}]\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "Rename, and exclude", at=IN_TIME)
+
+    code, out, _ = run(root, "grades")
+
+    assert code == 0
+    (team,) = (row for row in csv.DictReader(io.StringIO(out)) if "ada" in row["people"])
+    assert (team["grid"], team["grid agent"], team["CartPole-v1 state"]) == ("0.5", "ada/net", "missing")
+
+
 def test_a_task_without_a_deadline_is_never_late(rows: dict[str, dict[str, str]]) -> None:
     assert (rows["ada bob"]["CartPole-v1"], rows["ada bob"]["CartPole-v1 state"]) == ("90.0", "ok")
     assert (rows["carl"]["CartPole-v1"], rows["carl"]["CartPole-v1 state"]) == ("", "missing")

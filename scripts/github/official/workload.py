@@ -153,16 +153,16 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     if clone.resolve("HEAD") != full_sha(sha):
         raise CommandError(OUR_FAULT, f"the checkout is not commit {sha[:12]}, whose evaluator is meant; check that out")
     challenge, moderation = read_rules(clone, sha)
-    standing, entries_sha, origin, measurement = _standing_entries(official, sha, challenge, moderation)
-    commits = {e.version: origin.versions[e.spelled_name].sha for e in standing}
+    evaluated, entries_sha, origin, measurement = _evaluated_entries(official, sha, challenge, moderation)
+    commits = {e.version: origin.versions[e.spelled_name].sha for e in evaluated}
     root_files: dict[str, bytes] = {}
     every_result, every_duel = read_recorded(clone, results_sha, root_files)
     results = without_quarantined(every_result, moderation, only_replayed=True)
     duels = without_quarantined(every_duel, moderation, only_replayed=True)
     refuse_changed_seeds(challenge, results)
-    plan_context = _with_members(official, challenge, standing)
+    plan_context = _with_members(official, challenge, evaluated)
     admission = admission_at(plan_context.now, origin, plan_context.members)
-    admitted = admit_work(challenge, standing, results, duels, measurement, admission, [*every_result, *every_duel])
+    admitted = admit_work(challenge, evaluated, results, duels, measurement, admission, [*every_result, *every_duel])
     items = in_turns(admitted.items)
     if SEASON_FILE in root_files and (over := parse_seasons(root_files[SEASON_FILE]).over(challenge.season)):
         say(f"Nothing is planned: {over}.")
@@ -208,7 +208,7 @@ def read_moderation_at(clone: GitRepository, sha: str) -> Moderation:
     return _read_document(clone, sha, "moderation.yml", parse_moderation) or Moderation()
 
 
-def _standing_entries(
+def _evaluated_entries(
     official: OfficialRun, sha: str, challenge: Challenge, moderation: Moderation
 ) -> tuple[list[Entry], str, VersionOrigins, MeasurementContext]:
     """The agents that are evaluated, the commit they are read from, where they come from, and what they are drawn by."""
@@ -219,9 +219,9 @@ def _standing_entries(
     entries, faults = read_entries(clone, entries_sha, challenge)
     for line in faults:
         say(escape_commands(line))
-    standing = [entry for entry in entries if moderation.exclusion_of(*entry.version) is None]
-    digests = {entry.spelled_name: entry.digest for entry in standing}
-    tasks, authors = tasks_by_name(challenge, standing), authors_by_owner(challenge, standing)
+    evaluated = [entry for entry in entries if moderation.exclusion_of(*entry.version) is None]
+    digests = {entry.spelled_name: entry.digest for entry in evaluated}
+    tasks, authors = tasks_by_name(challenge, evaluated), authors_by_owner(challenge, evaluated)
     origin = version_origins(clone, entries_sha, digests, tasks, season.began, authors)
     is_drawn_alike = challenge.sealed_beacon or final
     measurement = MeasurementContext(
@@ -229,7 +229,7 @@ def _standing_entries(
         beacons={} if is_drawn_alike else {where: tuple(b.sha for b in beacons) for where, beacons in origin.tasks.items()},
         order=beacon_order(clone, sha), locks=lock_digests(),
     )  # fmt: skip
-    return standing, entries_sha, origin, measurement
+    return evaluated, entries_sha, origin, measurement
 
 
 def _unasked_commits(

@@ -116,8 +116,8 @@ class Workload:
     plan_context: PlanContext = field(default_factory=current_plan_context, compare=False)
     facts: Mapping[str, CommitFacts] = field(default_factory=dict)
     """What is recorded of commits already."""
-    unasked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Commits that GitHub was not asked about yet, by the path of the record."""
+    without_facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Commits whose facts GitHub was not asked for yet, by the path of the record."""
 
     def shard(self, number: int) -> tuple[WorkloadItem, ...]:
         """The items of one shard."""
@@ -182,7 +182,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
         challenge=challenge, sha=sha, entries_sha=entries_sha, items=tuple(items),
         version_commits=commits, packing=packing, deferred=admitted.deferred, plan_context=plan_context,
         facts=known_facts(first_draws),
-        unasked=_unasked_commits(challenge, records, commits),
+        without_facts=_commits_without_facts(challenge, records, commits),
     )  # fmt: skip
 
 
@@ -232,11 +232,11 @@ def _evaluated_entries(
     return evaluated, entries_sha, origin, measurement
 
 
-def _unasked_commits(
+def _commits_without_facts(
     challenge: Challenge, records: Iterable[Result | Duel], commits: Mapping[tuple[str, str, str], str]
 ) -> dict[str, tuple[str, ...]]:
     """Records of this season that GitHub was never asked about, with their commits; left out if a commit is unknown."""
-    unasked = {}
+    without_facts = {}
     for record in records:
         is_open = record.beacon_verified is None and record.season == challenge.season
         if not is_open or record.verdict is Verdict.INTERNAL_ERROR:
@@ -246,8 +246,8 @@ def _unasked_commits(
             # A result of a version that left main: the commit of its seeds is one that brought it.
             shas = (shas - {None} if isinstance(record, Result) else shas) | {record.beacon}
         if shas and None not in shas:
-            unasked[record.path()] = tuple(sorted(filter(None, shas)))
-    return unasked
+            without_facts[record.path()] = tuple(sorted(filter(None, shas)))
+    return without_facts
 
 
 def _with_members(official: OfficialRun, challenge: Challenge, entries: Iterable[Entry]) -> PlanContext:
@@ -296,7 +296,7 @@ def is_noted(official: OfficialRun, challenge: Challenge, sha: str, results_sha:
 
 def note_nothing_missing(official: OfficialRun, work: Workload, results_sha: str, now: datetime) -> bool:
     """Note that nothing is missing, if nothing is: wanted, held back, or still to be asked about. Returns whether it was."""
-    if work.items or work.deferred or work.unasked or _depends_on_members(work.challenge):
+    if work.items or work.deferred or work.without_facts or _depends_on_members(work.challenge):
         return False
     note = _note(official, work.sha, results_sha, now)
     try:

@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 
 from bench import agents
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.envs.gym_task import GymTask, load_gym_task
 from evaluator.host.sandboxes.sandbox import SandboxSpec
@@ -56,9 +56,7 @@ def contained(source: str, task: Task, chosen: SelectedSandbox) -> tuple[float, 
         folder = Path(name)
         folder.chmod(0o755)
         (folder / "agent.py").write_text(source)
-        sandbox = chosen.opener(
-            SandboxSpec(folder=folder, entry="agent.py", limits=LIMITS, environment=pinned_environment())
-        )
+        sandbox = chosen.opener(SandboxSpec(folder=folder, entry="agent.py", limits=LIMITS, environment=pinned_variables()))
         try:
             stream = sandbox.stream()
             match = SoloRun(

@@ -15,7 +15,7 @@ from typing import Any
 from pettingzoo.classic import connect_four_v3
 
 from bench import agents
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
 from evaluator.host.duels.match_pool import MatchSpec
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings, replay
@@ -100,7 +100,7 @@ def contained(source: str, chosen: SelectedSandbox) -> tuple[float, DuelTally, D
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             folder.chmod(0o755)
             (folder / "agent.py").write_text(source)
-            cell = SandboxSpec(folder=folder, entry="agent.py", limits=LIMITS, environment=pinned_environment())
+            cell = SandboxSpec(folder=folder, entry="agent.py", limits=LIMITS, environment=pinned_variables())
             sandbox = chosen.opener(cell)
             stack.callback(sandbox.close)
             seats.append(ConnectedPlayer(sandbox=Up(sandbox)))

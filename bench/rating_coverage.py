@@ -13,7 +13,7 @@ from bench.coverage_row import CoverageRow
 from leaderboard.core.arrays import Floats
 from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.davidson import chances
-from leaderboard.ratings.fit_ratings import ELO, Ratings, fit_ratings, rating_order
+from leaderboard.ratings.fit_ratings import ELO_SCALE, Ratings, fit_ratings, rating_order
 
 NU = 0.4
 MATCHES = 100
@@ -32,7 +32,7 @@ def simulate_boards(strengths: Floats, advantage: float, boards: int, seed: int)
     pairs = np.array(list(itertools.combinations(range(len(strengths)), 2)))
     first = np.repeat([1, -1], len(pairs))
     pairs = np.tile(pairs, (2, 1))
-    expected = chances((strengths[pairs[:, 0]] - strengths[pairs[:, 1]] + advantage * first) / ELO, NU)
+    expected = chances((strengths[pairs[:, 0]] - strengths[pairs[:, 1]] + advantage * first) / ELO_SCALE, NU)
     win = expected.score - expected.tie / 2
     outcomes = np.stack([win, 1 - win - expected.tie, expected.tie], axis=1)
     for start in range(0, boards, BOARDS_AT_ONCE):

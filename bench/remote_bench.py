@@ -11,7 +11,7 @@ from pathlib import Path
 
 import gymnasium
 
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
@@ -107,7 +107,7 @@ def contained(source: str, chosen: SelectedSandbox, *, reusable: bool) -> float:
         folder = Path(name)
         folder.chmod(0o755)
         (folder / "submission.py").write_text(source)
-        cell = SandboxSpec(folder=folder, entry="submission.py", limits=LIMITS, environment=pinned_environment())
+        cell = SandboxSpec(folder=folder, entry="submission.py", limits=LIMITS, environment=pinned_variables())
         sandbox = chosen.opener(cell)
         try:
             offer = ScriptTask(

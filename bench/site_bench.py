@@ -24,7 +24,7 @@ from typing import Any
 from playwright.sync_api import Response, sync_playwright
 
 from bench.synthetic_board import write_board
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.usage import MIB
 
 ROOT = Path(__file__).parents[1]
@@ -53,7 +53,7 @@ def build(place: Path) -> dict[str, float]:
 def _build(place: Path) -> dict[str, float]:
     command = [sys.executable, "-m", "scripts.cli", "site", "build", "--official"]
     # As from a shell: the bench pins its own arithmetic, and the command says for itself what it needs.
-    own = {name: value for name, value in os.environ.items() if name not in pinned_environment()}
+    own = {name: value for name, value in os.environ.items() if name not in pinned_variables()}
     environment = {**own, "PYTHONPATH": str(ROOT), "PULLRANK_SITE_URL": "https://board.example/"}
     before = _yardstick()
     begun, peak = time.perf_counter(), 0

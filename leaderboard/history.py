@@ -133,20 +133,20 @@ class LeaderboardHistory:
                 by_task.setdefault(result.task, []).append(result)
         return by_task
 
-    def progress(self, board: TaskStandings) -> tuple[BestScore, ...]:
+    def best_scores(self, board: TaskStandings) -> tuple[BestScore, ...]:
         """Each score that was the best when it was measured, oldest first, of all versions and withdrawn agents.
 
-        Excluded entries, and those listed only for comparison, set no record.
+        Excluded entries, and those listed only for comparison, set none.
         """
-        records: list[BestScore] = []
+        found: list[BestScore] = []
         best: Key | None = None
         for version in self._of(board):
             if version.key is None or version.score is None or (best is not None and best <= version.key[:1]):
                 continue
             best = version.key[:1]
             result = version.result
-            records.append(BestScore(login=result.login, agent=result.agent, at=version.at, score=version.score))
-        return tuple(records)
+            found.append(BestScore(login=result.login, agent=result.agent, at=version.at, score=version.score))
+        return tuple(found)
 
     def places_over_time(self, board: TaskStandings) -> tuple[RankHistory, ...]:
         """The places over time of the first entries of a leaderboard; the last places are its own."""

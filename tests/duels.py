@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
 from evaluator.host.duels.match_pool import MatchSpec
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings
@@ -80,7 +80,7 @@ def duelled(
                 folder=room,
                 entry="agent.py",
                 limits=limits,
-                environment=pinned_environment(),
+                environment=pinned_variables(),
                 adapter=adapter,
                 wall_seconds=2 * limits.wall_seconds + 600,
             )

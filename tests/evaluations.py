@@ -4,7 +4,7 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.duels.evaluate_duel import DuelPlayer, DuelRequest, evaluate_duel, order_sides
 from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.envs.gym_task import load_gym_task
@@ -59,7 +59,7 @@ def played(
         room = Path(name)
         room.chmod(0o755)
         (room / "agent.py").write_text(source)
-        sandbox = chosen.opener(SandboxSpec(folder=room, entry="agent.py", limits=limits, environment=pinned_environment()))
+        sandbox = chosen.opener(SandboxSpec(folder=room, entry="agent.py", limits=limits, environment=pinned_variables()))
         try:
             match = SoloRun(gym_task=load_gym_task(task), specs=specs(task), limits=limits, progress=progress)
             return play_episodes(match, sandbox.stream())

@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.channel_bench import specs
 from bench.worlds.cells import LANES, Cell
 from bench.worlds.loops import Clock, task_of
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select_sandbox import select_sandbox
@@ -33,7 +33,7 @@ def play(cell: Cell) -> dict[str, float]:
         folder.chmod(0o755)
         (folder / "agent.py").write_text(cell.source())
         chosen = select_sandbox(kind, base_image(os.environ), lambda line: None)
-        spec = SandboxSpec(folder=folder, entry="agent.py", limits=LIMITS, environment=pinned_environment())
+        spec = SandboxSpec(folder=folder, entry="agent.py", limits=LIMITS, environment=pinned_variables())
         sandbox = chosen.opener(spec)
         try:
             run = SoloRun(

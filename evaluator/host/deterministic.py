@@ -22,9 +22,9 @@ _LOCKED_NUMPY = "2.4.6"
 _LOCKED_DISPATCH = {"x86_64": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR"}
 
 
-def pinned_environment() -> dict[str, str]:
+def pinned_variables() -> dict[str, str]:
     """The variables that pin arithmetic, for the host and the sandbox."""
-    return _pins(" ".join(_numpy().__cpu_dispatch__))
+    return _variables_for(" ".join(_numpy().__cpu_dispatch__))
 
 
 def _numpy() -> Any:
@@ -37,12 +37,12 @@ def _expected_pins() -> dict[str, str]:
     """The same without importing numpy, if its installed version is the locked one."""
     numpy, dispatch = importlib.util.find_spec("numpy"), _LOCKED_DISPATCH.get(os.uname().machine)
     if numpy is None or numpy.origin is None or dispatch is None:
-        return pinned_environment()
+        return pinned_variables()
     packages = Path(numpy.origin).parents[1]
-    return _pins(dispatch) if (packages / f"numpy-{_LOCKED_NUMPY}.dist-info").is_dir() else pinned_environment()
+    return _variables_for(dispatch) if (packages / f"numpy-{_LOCKED_NUMPY}.dist-info").is_dir() else pinned_variables()
 
 
-def _pins(dispatch: str) -> dict[str, str]:
+def _variables_for(dispatch: str) -> dict[str, str]:
     return {
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
@@ -64,7 +64,7 @@ def pins_digest() -> str:
     import hashlib
     import json
 
-    return hashlib.sha256(json.dumps(pinned_environment(), sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(pinned_variables(), sort_keys=True).encode()).hexdigest()
 
 
 def run_pinned(environment: Mapping[str, str], arguments: list[str]) -> None:
@@ -74,7 +74,7 @@ def run_pinned(environment: Mapping[str, str], arguments: list[str]) -> None:
         RuntimeError: numpy did not disable a feature, so replays would not be comparable.
     """
     is_marked = environment.get(_PINNED_VARIABLE) == "1"
-    wanted = pinned_environment() if is_marked else _expected_pins()
+    wanted = pinned_variables() if is_marked else _expected_pins()
     if is_marked and all(environment.get(name) == value for name, value in wanted.items()):
         check_pinned()
         return

@@ -65,22 +65,22 @@ def best_score_chart(records: Sequence[BestScore], ends: tuple[str, str], decima
     return _frame(marks, height, line, ends, words)
 
 
-def places_chart(tracks: Sequence[RankHistory], ends: tuple[str, str]) -> Markup:
+def places_chart(rank_histories: Sequence[RankHistory], ends: tuple[str, str]) -> Markup:
     """The place of each of a few entries, as step lines, the first place on top; a gap where an entry had no place.
 
     Args:
-        tracks: the entries; at least one has a place.
+        rank_histories: the entries; at least one has a place.
         ends: the first and the last time to draw.
     """
-    worst = max([place for track in tracks for _, place in track.places if place is not None], default=1)
+    worst = max([place for ranks in rank_histories for _, place in ranks.places if place is not None], default=1)
 
     def height(place: float) -> float:
         return _TOP + 6 + (_HEIGHT - 12) * ((place - 1) / max(worst - 1, 1))
 
     lines = Markup("").join(
-        _steps(index, part, ends, height, track.entry.shown)
-        for index, track in enumerate(tracks)
-        for part in _parts(track, ends[1])
+        _steps(index, part, ends, height, ranks.entry.shown)
+        for index, ranks in enumerate(rank_histories)
+        for part in _parts(ranks, ends[1])
     )
     marks = [(float(place), str(place)) for place in _places(worst)]
     words = f"places from {day(ends[0])} to {day(ends[1])}"
@@ -127,11 +127,11 @@ def _series(index: int, name: str, line: Markup, end: tuple[float, float]) -> Ma
     )
 
 
-def _parts(track: RankHistory, end: str) -> list[list[tuple[str, float]]]:
+def _parts(ranks: RankHistory, end: str) -> list[list[tuple[str, float]]]:
     """The periods in which an entry had a place, as points of time and place; the last point ends the period."""
     parts: list[list[tuple[str, float]]] = []
     current: list[tuple[str, float]] = []
-    for at, place in (*track.places, (end, None)):
+    for at, place in (*ranks.places, (end, None)):
         if place is not None:
             current.append((at, float(place)))
         elif current:

@@ -26,7 +26,7 @@ from leaderboard.text.format import day, number
 
 FORM_RULES = "submit/form.json"
 # Record scores that the page of a task lists.
-SHOWN_RECORDS = 20
+SHOWN_BEST_SCORES = 20
 # Changes of leaders on the page of the season.
 TIMELINE_ROWS = 500
 # Rows of each table on the page of a closed season; the archived leaderboard has all of them.
@@ -78,12 +78,12 @@ def form_rules(standings: Standings, context: SiteContext) -> str:
 class TaskHistory:
     """The history of a task's leaderboard."""
 
-    best: Markup
-    records: tuple[BestScore, ...]
+    best_chart: Markup
+    best_scores: tuple[BestScore, ...]
     """The newest scores that were the best when they were measured, newest first."""
-    places: Markup | None
+    places_chart: Markup | None
     """Chart of the places of the first entries; None if no entry has a place now."""
-    tracks: tuple[RankHistory, ...]
+    rank_histories: tuple[RankHistory, ...]
     """The entries of that chart, in the order of their colours."""
 
 
@@ -99,16 +99,16 @@ def significant_difference(board: TaskStandings) -> str | None:
 
 def task_history(board: TaskStandings, history: LeaderboardHistory) -> TaskHistory | None:
     """The history of a leaderboard; None before it has results of two days."""
-    records, tracks = history.progress(board), history.places_over_time(board)
-    times = [record.at for record in records] + [at for track in tracks for at, _ in track.places]
-    if not records or day(min(times)) == day(max(times)):
+    best_scores, ranks = history.best_scores(board), history.places_over_time(board)
+    times = [one.at for one in best_scores] + [at for one in ranks for at, _ in one.places]
+    if not best_scores or day(min(times)) == day(max(times)):
         return None
     ends = (min(times), max(times))
     return TaskHistory(
-        best=history_charts.best_score_chart(records, ends, digits(board.task)),
-        records=records[: -SHOWN_RECORDS - 1 : -1],
-        places=history_charts.places_chart(tracks, ends) if tracks else None,
-        tracks=tracks,
+        best_chart=history_charts.best_score_chart(best_scores, ends, digits(board.task)),
+        best_scores=best_scores[: -SHOWN_BEST_SCORES - 1 : -1],
+        places_chart=history_charts.places_chart(ranks, ends) if ranks else None,
+        rank_histories=ranks,
     )
 
 

@@ -19,7 +19,7 @@ from leaderboard.core.owners import OwnerGroups
 from leaderboard.core.version_folders import VersionFolders
 from leaderboard.ratings.counting_duels import CountedDuel, Pair, version_of
 from leaderboard.ratings.davidson import chances
-from leaderboard.ratings.fit_ratings import ELO, RatedPlayers, anchor_candidates, is_named, rate_players
+from leaderboard.ratings.fit_ratings import ELO_SCALE, RatedPlayers, anchor_candidates, is_named, rate_players
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines
         is_baseline=np.array([any(is_named(version, name) for name in baselines) for version in position], dtype=np.bool_),
         theta=theta,
         nu=rated.ratings.nu if rated else 1.0,
-        gamma=rated.ratings.moving_first.elo / ELO if rated and rated.ratings.moving_first else 0.0,
+        gamma=rated.ratings.moving_first.elo / ELO_SCALE if rated and rated.ratings.moving_first else 0.0,
     )
 
 

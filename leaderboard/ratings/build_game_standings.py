@@ -123,14 +123,14 @@ def build_game_standings(
     played = counting_duels(task, season, duels, entries, official=official)
     counted_duels = [counted for counted in played if final_beacon in (None, counted.duel.beacon)]
     last, since = newest_duels(counted_duels), _since(played)
-    groups, zero = owner_groups(entries, every_duel), anchor_candidates(task, baselines)
+    groups, anchor_names = owner_groups(entries, every_duel), anchor_candidates(task, baselines)
     tried = counting_duels(task, season, _validations(every_duel), entries, official=official, any_settings=True)
     by_validation, owner_tries = partition_by_validation(entered, last), _owner_tries(tried, groups)
     validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.passed}
     tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
-    passive = _all_but_the_best(entered, [one for one in played if one.duel.beacon != final_beacon], groups, zero)
+    passive = _all_but_the_best(entered, [one for one in played if one.duel.beacon != final_beacon], groups, anchor_names)
     superseded = passive if final_beacon else {}
-    now = rate_players(validated, last, zero, tries, passive)
+    now = rate_players(validated, last, anchor_names, tries, passive)
     rows = _rows(now, by_validation, since, owner_tries, tries, superseded) if now else ()
     shown = {version_of(entry): entry.shown for entry in by_validation.passed}
     anchor = shown[now.players[now.anchor]] if now else None
@@ -144,7 +144,7 @@ def build_game_standings(
 
 
 def _all_but_the_best(
-    entered: Sequence[Entry], live: Sequence[CountedDuel], groups: OwnerGroups, zero: Sequence[str]
+    entered: Sequence[Entry], live: Sequence[CountedDuel], groups: OwnerGroups, anchor_names: Sequence[str]
 ) -> dict[AgentName, str]:
     """All but the best-rated player of each owner, each with that one.
 
@@ -157,7 +157,7 @@ def _all_but_the_best(
     validated = {version: since[version] for version in map(version_of, partition_by_validation(entered, last).passed)}
     chosen: list[dict[AgentName, str]] = [{}]
     while len(chosen) <= MAX_CHOICES:
-        rated = rate_players(validated, last, zero, passive=chosen[-1])
+        rated = rate_players(validated, last, anchor_names, passive=chosen[-1])
         choice = _superseded_by_rating(entered, rated, since, groups)
         if choice in chosen:  # Of choices that lead to each other in a circle always the same one.
             return min(chosen[chosen.index(choice) :], key=sorted)

@@ -19,7 +19,7 @@ from leaderboard.scoring.intervals import normal_quantiles, tail
 from leaderboard.scoring.significance import CriticalValues
 
 # 400 points are odds of ten to one (Elo, The Rating of Chessplayers, 1978).
-ELO = 400 / np.log(10)
+ELO_SCALE = 400 / np.log(10)
 # Ratings that differ by less share a place.
 RATING_TOLERANCE = 1e-9
 # Pseudo-matches of the prior of γ.
@@ -212,22 +212,22 @@ def _ratings(fit: _Fit, tries: Indices, *, prior: tuple[int, ...], ordered: bool
     theta, spread = fit.point[:-2], fit.spread[:-2, :-2]
     half = normal_quantiles(1 - tail(np.append(tries, 1).astype(np.float64)))
     around = half[:-1] * np.sqrt(np.maximum(np.diagonal(spread), 0))
-    gamma, error = float(ELO * fit.point[-2]), float(ELO * half[-1] * math.sqrt(fit.spread[-2, -2]))
+    gamma, error = float(ELO_SCALE * fit.point[-2]), float(ELO_SCALE * half[-1] * math.sqrt(fit.spread[-2, -2]))
     return Ratings(
         theta=theta,
         covariance=spread,
         nu=float(np.exp(fit.point[-1])),
         moving_first=Rating(elo=gamma, low=gamma - error, high=gamma + error) if ordered else None,
-        elo=ELO * theta,
-        low=ELO * (theta - around),
-        high=ELO * (theta + around),
+        elo=ELO_SCALE * theta,
+        low=ELO_SCALE * (theta - around),
+        high=ELO_SCALE * (theta + around),
         prior=prior,
     )
 
 
 def rating_order(theta: Floats, spread: Floats, tries: Indices) -> RatingOrder:
     """Places and rank intervals of these players among each other, from strengths, their covariance, and tries."""
-    place = _places(ELO * theta)
+    place = _places(ELO_SCALE * theta)
     better, worse = _compare(theta, spread, tries)
     rank_low = np.minimum(1 + better, place)
     rank_high = np.maximum(len(theta) - worse, place)
@@ -282,7 +282,7 @@ class RatedPlayers:
 def rate_players(
     validated: Mapping[AgentVersion, str],
     counted_duels: Mapping[Pair, CountedDuel],
-    zero: Iterable[str],
+    anchor_names: Iterable[str],
     tries: Mapping[AgentVersion, int] | None = None,
     passive: Container[AgentName] = (),
 ) -> RatedPlayers | None:
@@ -291,7 +291,7 @@ def rate_players(
     Args:
         validated: the players to rate, and when each was validated first.
         counted_duels: the duel of each pair that counts; validations and duels of other players are ignored.
-        zero: names by preference; the first that plays is rated 0, else the player validated first.
+        anchor_names: by preference; the first that plays is the anchor, rated 0, else the player validated first.
         tries: how many versions each player was chosen from; 1 if left out.
         passive: players that are rated and change nobody's rating.
     """
@@ -301,11 +301,11 @@ def rate_players(
         return None
     position = {version: index for index, version in enumerate(players)}
     duels = {(position[a], position[b]): between[a, b] for a, b in sorted(between)}
-    zero = tuple(zero)
+    anchor_names = tuple(anchor_names)
     # Whoever the hosts rate 0 is active, and where nobody else has played, all are.
-    active = [v for v in players if v.name not in passive or any(is_named(v, name) for name in zero)] or players
+    active = [v for v in players if v.name not in passive or any(is_named(v, name) for name in anchor_names)] or players
     others = sorted(set(position.values()) - {position[version] for version in active})
-    anchor = position[_anchor(active, validated, zero)]
+    anchor = position[_choose_anchor(active, validated, anchor_names)]
     among = [tries[version] for version in players] if tries else None
     ratings = fit_ratings(_pairings(duels), len(players), anchor, among, others)
     return RatedPlayers(players=players, duels=duels, anchor=anchor, ratings=ratings)
@@ -319,8 +319,10 @@ def _pairings(duels: Mapping[tuple[int, int], CountedDuel]) -> list[PairedTotals
     ]
 
 
-def _anchor(players: Iterable[AgentVersion], validated: Mapping[AgentVersion, str], zero: Iterable[str]) -> AgentVersion:
-    named = (version for name in zero for version in players if is_named(version, name))
+def _choose_anchor(
+    players: Iterable[AgentVersion], validated: Mapping[AgentVersion, str], anchor_names: Iterable[str]
+) -> AgentVersion:
+    named = (version for name in anchor_names for version in players if is_named(version, name))
     return next(named, None) or min(players, key=lambda version: (validated[version], version))
 
 

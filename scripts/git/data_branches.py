@@ -200,7 +200,7 @@ def read_recorded(
     return results, duels
 
 
-def read_unasked(clone: GitRepository, sha: str) -> list[tuple[str, Result | Duel, bytes]]:
+def read_records_without_facts(clone: GitRepository, sha: str) -> list[tuple[str, Result | Duel, bytes]]:
     """Path, record and content of the records on a commit whose commits GitHub was not asked about."""
     records: list[tuple[str, Result | Duel, bytes]] = []
 

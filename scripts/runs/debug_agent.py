@@ -92,9 +92,9 @@ def _play_move(pool: match_pool.MatchPool, match: match_pool.LiveMatch, server: 
     with _blamed(f"match {match.spec.index}, ply {match.plies}: "):
         move = int(np.frombuffer(server.answer(memoryview(b"".join(parts))), "<i8")[0])
     if move == wire.MALFORMED:
-        raise DebuggedFault(f"match {match.spec.index}, {match_pool.malformed_move(match)}")
+        raise DebuggedFault(f"match {match.spec.index}, {match_pool.malformed_move_message(match)}")
     if move not in pool.game.legal(match.position.observe()):
-        raise DebuggedFault(f"match {match.spec.index}, {match_pool.illegal_move(pool.game, match, move)}")
+        raise DebuggedFault(f"match {match.spec.index}, {match_pool.illegal_move_message(pool.game, match, move)}")
     if match.play(move, 0, leaves, 0):
         pool.settle(match)
 

@@ -129,7 +129,7 @@ def closed_tasks(challenge: Challenge, entry: AgentFolder, context: AdmissionCon
 def closed_here(checkout: Checkout, entry: AgentFolder) -> dict[str, str]:
     """Each task that this version enters and that does not accept it, and why; one that is on main counts from its merge."""
     challenge = checkout.challenge
-    if challenge.is_final and not _stands(checkout, entry):
+    if challenge.is_final and not _is_final_version(checkout, entry):
         reason = reason_in_words(SubmissionsEnded(challenge.season))
         return {task.id: reason for task in eligible_tasks(challenge, entry)}
     if not challenge.phases:
@@ -146,17 +146,17 @@ def closed_task_notes(checkout: Checkout, entry: AgentFolder) -> list[str]:
     return [f"{entry.shown}: not on {task_id}: {reason}" for task_id, reason in closed.items()]
 
 
-def _stands(checkout: Checkout, entry: AgentFolder) -> bool:
-    """Whether a version stands at the end of submissions, or is an example, which is nobody's submission."""
+def _is_final_version(checkout: Checkout, entry: AgentFolder) -> bool:
+    """Whether a version was on main when submissions ended, or is an example, which is nobody's submission."""
     if is_example(entry):
         return True
     head = GitRepository(checkout.root).resolve("HEAD")
     version = entry.login.casefold(), entry.folder.digest
-    return head is not None and version in _standing_versions(checkout.root, head, checkout.challenge.season)
+    return head is not None and version in _final_versions(checkout.root, head, checkout.challenge.season)
 
 
 @lru_cache(maxsize=1)
-def _standing_versions(root: Path, head: str, season: str) -> frozenset[tuple[str, str]]:
+def _final_versions(root: Path, head: str, season: str) -> frozenset[tuple[str, str]]:
     """Login and digest of each version on the commit that ended a season's submissions, or on `head` if none is known."""
     clone = GitRepository(root)
     try:

@@ -33,7 +33,7 @@ from scripts.terminal.terminal_output import (
     print_failure,
     print_log,
     print_table,
-    typed,
+    safe_text,
 )
 
 # Of a message about an exception; a process that ended by itself would end the debugger's, too.
@@ -52,7 +52,7 @@ def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
             print_failure(output_console(), result.task, result)
         elif task := challenge.task(result.task):
             for line in script_remarks(task, result):
-                output_console().print(typed(f"{task.id}: {line}"))
+                output_console().print(safe_text(f"{task.id}: {line}"))
 
 
 def episodes_table(task: Task, result: Result, episodes: Sequence[tuple[int, str]]) -> None:
@@ -61,7 +61,7 @@ def episodes_table(task: Task, result: Result, episodes: Sequence[tuple[int, str
     cost = ", ".join(filter(None, cost_cells(result)))
     when = f"{result.tier}, {result.provenance.evaluated_at}, in {result.sandbox}"
     out.print(
-        typed(f"\n{task.id}: {result.verdict}, {len(result.returns)} episodes ({when}; cpu s, memory: {cost})"),
+        safe_text(f"\n{task.id}: {result.verdict}, {len(result.returns)} episodes ({when}; cpu s, memory: {cost})"),
         soft_wrap=True,
     )
     table = new_table(None, (), ("episode", "return", "length", "seed"))
@@ -72,7 +72,7 @@ def episodes_table(task: Task, result: Result, episodes: Sequence[tuple[int, str
     if episodes:
         out.print(table, soft_wrap=True)
     if result.message:
-        out.print(typed(f"  {result.message}"), soft_wrap=True)
+        out.print(safe_text(f"  {result.message}"), soft_wrap=True)
     print_log(out, result.log_tail.splitlines())
 
 
@@ -93,7 +93,7 @@ def expected_places(state: Previewed, *, official: bool, in_clone: bool = True, 
         for row in rows:
             reference = row.task.reference
             table.add_row(
-                typed(row.task.id), phrases.score(row), _plain(phrases.place(row)), _plain(phrases.rank_interval(row)),
+                safe_text(row.task.id), phrases.score(row), _plain(phrases.place(row)), _plain(phrases.rank_interval(row)),
                 _plain(phrases.to_leader(row)), f"{reference.score:g}".replace("-", "\N{MINUS SIGN}") if reference else NONE,
             )  # fmt: skip
         print_table(out, table)
@@ -120,7 +120,7 @@ def expected_places(state: Previewed, *, official: bool, in_clone: bool = True, 
 
 def _plain(markup: str) -> Text:
     """A phrase of a comment as text for the terminal."""
-    return typed(unmarked(markup))
+    return safe_text(unmarked(markup))
 
 
 def script_remarks(task: Task, result: Result) -> Iterator[str]:
@@ -166,7 +166,7 @@ def _metrics_table(challenge: Challenge, results: list[Result]) -> None:
         task = challenge.task(result.task)
         for metric in task.metrics if task and result.verdict is Verdict.OK else ():
             value = number_text(values([result], task, metric)[0], metric.decimals) if task else NONE
-            table.add_row(result.task, typed(metric.name), value, metric.direction.value)
+            table.add_row(result.task, safe_text(metric.name), value, metric.direction.value)
     if table.row_count:
         output_console().print()
         print_table(output_console(), table)
@@ -189,16 +189,16 @@ def duel_table(duel: Duel, task: Task, first: int) -> None:
     out = output_console()
     table = new_table(None, ("player", "verdict"), _DUEL_NUMBERS)
     for side in (first, 1 - first):
-        table.add_row(typed(side_names(duel)[side]), *_side_cells(duel, side))
+        table.add_row(safe_text(side_names(duel)[side]), *_side_cells(duel, side))
     print_table(out, table)
     ends = Counter(match.end for match in duel.matches)
     ending_counts = ", ".join(f"{ends[end]} {_END_WORDS[end]}" for end in MatchEnd if ends[end])
-    out.print(typed(f"\n{len(duel.matches)} matches: {ending_counts}." if duel.matches else f"No match: {duel.message}"))
+    out.print(safe_text(f"\n{len(duel.matches)} matches: {ending_counts}." if duel.matches else f"No match: {duel.message}"))
     _print_faults(out, duel, task)
     if duel.is_validation and duel.verdict is Verdict.OK:
         reason = validation_refusal(duel)
         out.print(
-            typed("\nIt may enter." if reason is None else "\nIt may not enter: it must break no rule against itself.")
+            safe_text("\nIt may enter." if reason is None else "\nIt may not enter: it must break no rule against itself.")
         )
 
 
@@ -218,12 +218,12 @@ def _print_faults(out: Console, duel: Duel, task: Task, failed: str | None = Non
     broken = [index for index, match in enumerate(duel.matches) if match.offenders and match.end is not MatchEnd.FORFEIT]
     for index in broken[:SHOWN_FAULTS]:
         match = duel.matches[index]
-        out.print(typed(f"match {index + 1}, after {match.plies} moves: {end_reason(match, duel, task)}"))
+        out.print(safe_text(f"match {index + 1}, after {match.plies} moves: {end_reason(match, duel, task)}"))
     if len(broken) > SHOWN_FAULTS:
-        out.print(typed(f"… and {len(broken) - SHOWN_FAULTS} more"))
+        out.print(safe_text(f"… and {len(broken) - SHOWN_FAULTS} more"))
     position = position_text(task, moves_of(duel)[broken[0]]) if broken else None
     if position is not None:
-        out.print(typed(f"\n{position}"))
+        out.print(safe_text(f"\n{position}"))
     sides = [0] if duel.is_validation and duel.players[0].verdict is not Verdict.OK else [0, 1]
     for player in (duel.players[side] for side in sides):
         if player.verdict is not Verdict.OK:
@@ -238,11 +238,11 @@ def duels_table(name: AgentName, duels: Sequence[Duel], tasks: Sequence[Task]) -
         side = duel.side_of(name)
         other = duel.players[1 - side]
         opponent = "itself" if duel.is_validation else f"{other.login}/{other.agent}"
-        table.add_row(duel.task, typed(opponent), *_side_cells(duel, side))
+        table.add_row(duel.task, safe_text(opponent), *_side_cells(duel, side))
     print_table(out, table)
     by_id = {task.id: task for task in tasks}
     for duel in duels:
         if (reason := validation_refusal(duel)) is not None and (duel.is_validation or duel.verdict is not Verdict.OK):
             if duel.verdict is not Verdict.OK or duel.players[0].verdict is Verdict.OK:
-                out.print(typed(f"\n{duel.task}: {reason}"), soft_wrap=True)
+                out.print(safe_text(f"\n{duel.task}: {reason}"), soft_wrap=True)
             _print_faults(out, duel, by_id[duel.task], failed=duel.task)

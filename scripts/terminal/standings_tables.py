@@ -11,7 +11,7 @@ from leaderboard.core.standings import OverallRow, Standings, TaskRow, TaskStand
 from leaderboard.scoring.metrics import arrow, better, digits, metrics_of, other_metrics, ranking_metric
 from leaderboard.scoring.score_all import MOST_COUNTED
 from leaderboard.text.format import NONE, SUPERSEDED_TAG, tries_mark
-from scripts.terminal.terminal_output import interval_text, new_table, number_text, output_console, print_table, typed
+from scripts.terminal.terminal_output import interval_text, new_table, number_text, output_console, print_table, safe_text
 
 # With more players the crosstable is on the site only.
 MAX_CROSSTABLE_ROWS = 12
@@ -23,9 +23,11 @@ EXAMPLE = "(example)"
 def standings_tables(standings: Standings) -> None:
     """Print the overall standings, and those of each task and game."""
     console = output_console()
-    console.print(typed(f"{standings.challenge.title}, season {standings.challenge.season}", style="bold"))
+    console.print(safe_text(f"{standings.challenge.title}, season {standings.challenge.season}", style="bold"))
     if not standings.official:
-        console.print(typed(f"A local leaderboard: public seeds, measured on this machine. {EXAMPLE}: of example_agents/."))
+        console.print(
+            safe_text(f"A local leaderboard: public seeds, measured on this machine. {EXAMPLE}: of example_agents/.")
+        )
     if standings.overall:
         print_table(console, _overall_table(standings))
     for task in standings.tasks:
@@ -42,11 +44,11 @@ def _print_uncounted(out: Console, standings: TaskStandings | GameStandings) -> 
     if len(lines) > SHOWN_UNCOUNTED:
         lines[SHOWN_UNCOUNTED:] = [f"{len(lines) - SHOWN_UNCOUNTED} more are not counted, either"]
     for line in lines:
-        out.print(typed(line), soft_wrap=True)
+        out.print(safe_text(line), soft_wrap=True)
 
 
 def _author(login: str) -> Text:
-    return typed(EXAMPLE if login == LOCAL else login)
+    return safe_text(EXAMPLE if login == LOCAL else login)
 
 
 def _overall_table(standings: Standings) -> Table:
@@ -57,7 +59,7 @@ def _overall_table(standings: Standings) -> Table:
         capped = any(value is not None and value > MOST_COUNTED for value in row.normalised.values())
         score, low, high = (number_text(value, 3) for value in (row.estimate.score, row.estimate.low, row.estimate.high))
         table.add_row(
-            *_place_cells(row), f"{row.played}/{len(row.normalised)}", typed(row.entry.submission.name),
+            *_place_cells(row), f"{row.played}/{len(row.normalised)}", safe_text(row.entry.submission.name),
             _author(row.entry.login), f"{score}{'*' if capped else ''}", interval_text(low, high),
         )  # fmt: skip
         if capped:
@@ -72,21 +74,21 @@ def _task_table(standings: TaskStandings) -> Table:
     names = [f"{metric.name} {arrow(metric)}" for metric in task.metrics] or ["score"]
     for name in ("place", "rank", "agent", "author", names[0], "95 % interval", *names[1:], "verdict"):
         is_text = name in ("agent", "author", "verdict")
-        table.add_column(typed(name), justify="left" if is_text else "right", no_wrap=name == "95 % interval")
+        table.add_column(safe_text(name), justify="left" if is_text else "right", no_wrap=name == "95 % interval")
     if task.metrics:
         directions = ", ".join(f"{metric.name}: {better(metric)}" for metric in metrics_of(task))
-        table.caption, table.caption_justify = typed(f"{directions}; {ranking_metric(task).name} ranks"), "left"
+        table.caption, table.caption_justify = safe_text(f"{directions}; {ranking_metric(task).name} ranks"), "left"
     for row in standings.rows:
         table.add_row(*_row_cells(task, row))
     gap = [""] * len(other_metrics(task))
     for failure in standings.failures:
         entry = failure.entry
-        table.add_row("", "", typed(entry.submission.name), _author(entry.login), "", "", *gap, failure.result.verdict)
+        table.add_row("", "", safe_text(entry.submission.name), _author(entry.login), "", "", *gap, failure.result.verdict)
     for excluded in standings.excluded:
-        table.add_row("", "", typed(excluded.agent), _author(excluded.login), "", "", *gap, "excluded")
+        table.add_row("", "", safe_text(excluded.agent), _author(excluded.login), "", "", *gap, "excluded")
     for withdrawn in standings.withdrawn:
         score = "" if withdrawn.score is None else f"{withdrawn.score:.{digits(task)}f}"
-        table.add_row("", "", typed(withdrawn.agent), _author(withdrawn.login), score, "", *gap, "withdrawn")
+        table.add_row("", "", safe_text(withdrawn.agent), _author(withdrawn.login), score, "", *gap, "withdrawn")
     return table
 
 
@@ -95,7 +97,7 @@ def _row_cells(task: Task, row: TaskRow) -> list[str | Text]:
     score, low, high = (number_text(value, digits(task)) for value in (estimate.score, estimate.low, estimate.high))
     others = [number_text(value, metric.decimals) for metric, value in zip(other_metrics(task), row.others, strict=True)]
     place = [NONE, NONE] if estimate.is_missing else _place_cells(row)
-    names = [typed(row.entry.submission.name), _author(row.entry.login)]
+    names = [safe_text(row.entry.submission.name), _author(row.entry.login)]
     tag = SUPERSEDED_TAG if row.superseded_by else tries_mark(row.tries) or "ok"
     return [*place, *names, score, interval_text(low, high), *others, tag]
 
@@ -113,12 +115,12 @@ def game_tables(standings: GameStandings) -> None:
         print_table(out, _ratings(standings))
     else:
         out.print(
-            typed(
+            safe_text(
                 f"\n{standings.task.title or standings.task.id}: nobody is rated yet; 'pullrank tournament' plays the duels."
             )
         )
     for line in _remarks(standings):
-        out.print(typed(line))
+        out.print(safe_text(line))
     if 1 < len(standings.rows) <= MAX_CROSSTABLE_ROWS:
         out.print(_crosstable(standings))
 
@@ -130,14 +132,14 @@ def _ratings(standings: GameStandings) -> Table:
     for row in standings.rows:
         rating, count = row.rating, row.count
         table.add_row(
-            *_place_cells(row), typed(row.entry.submission.name), _author(row.entry.login), f"{rating.elo:.0f}",
+            *_place_cells(row), safe_text(row.entry.submission.name), _author(row.entry.login), f"{rating.elo:.0f}",
             f"{rating.low:.0f} … {rating.high:.0f}", str(count.won), str(count.drawn), str(count.lost),
             str(count.errors), str(count.points), str(row.points_place), str(row.opponents),
         )  # fmt: skip
     for failure in standings.failures:
-        table.add_row("", "refused", typed(failure.entry.submission.name), _author(failure.entry.login))
+        table.add_row("", "refused", safe_text(failure.entry.submission.name), _author(failure.entry.login))
     for excluded in standings.excluded:
-        table.add_row("", "excluded", typed(excluded.agent), _author(excluded.login))
+        table.add_row("", "excluded", safe_text(excluded.agent), _author(excluded.login))
     return table
 
 
@@ -165,5 +167,5 @@ def _crosstable(standings: GameStandings) -> Table:
             meeting = standings.crosstable.get((row.entry.name, other.entry.name))
             count = meeting.count if meeting else None
             cells.append(f"{count.won}–{count.drawn}–{count.lost}" if count else "·")
-        table.add_row(str(number), typed(row.entry.submission.name), *cells)
+        table.add_row(str(number), safe_text(row.entry.submission.name), *cells)
     return table

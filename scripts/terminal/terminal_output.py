@@ -22,7 +22,7 @@ INTERNAL_ERROR_WORDS = "This machine or the evaluator failed, not the agent."
 _SPARE_COLUMNS = ("steps", "episodes", "cpu s", "thinking s", "points", "memory")
 
 
-def typed(text: str, style: str = "") -> Text:
+def safe_text(text: str, style: str = "") -> Text:
     """Text that somebody may have typed; wherever a table breaks it, no line begins like a command to a runner."""
     return Text("\n".join(printable_line(line).replace("::", ": :") for line in text.split("\n")), style)
 
@@ -59,7 +59,7 @@ def _without(table: Table, header: str) -> Table:
 
 def new_table(title: str | None, words: Sequence[str], numbers: Sequence[str]) -> Table:
     """A table with columns of text, then columns of numbers."""
-    table = Table(box=None, pad_edge=False, title=title and typed(title), title_justify="left")
+    table = Table(box=None, pad_edge=False, title=title and safe_text(title), title_justify="left")
     for name in words:
         table.add_column(name)
     for name in numbers:
@@ -78,7 +78,7 @@ def print_failure(out: Console, name: str, outcome: Result | PlayerRecord) -> No
     words, message = outcome.verdict.plain_words, outcome.message
     if outcome.verdict is Verdict.INTERNAL_ERROR:  # only an official run tries it again
         words, message = INTERNAL_ERROR_WORDS, without_retry(message)
-    out.print(typed(f"\n{name}: {outcome.verdict}. {words}\n  {message}"), soft_wrap=True)
+    out.print(safe_text(f"\n{name}: {outcome.verdict}. {words}\n  {message}"), soft_wrap=True)
     lines = outcome.log_tail.splitlines()[-SHOWN_LOG_LINES:]
     print_log(out, [line if len(line) <= LINE_CHARACTERS else f"{line[: LINE_CHARACTERS - 1]}…" for line in lines])
 
@@ -86,7 +86,7 @@ def print_failure(out: Console, name: str, outcome: Result | PlayerRecord) -> No
 def print_log(out: Console, lines: Sequence[str]) -> None:
     """Print the end of a log, if there is one."""
     if any(line.strip() for line in lines):
-        out.print(typed("  The end of its log:"))
+        out.print(safe_text("  The end of its log:"))
         for line in lines:
             out.print(Text(printable_line(f"  | {line}")), soft_wrap=True)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evaluator.host.attempts import measurement_request as requests
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.digests.image_files import ROOT, build_context
 from evaluator.host.docker import evaluator_image
 from evaluator.host.docker.engine import Engine
@@ -272,8 +272,8 @@ def under(
     pinned: bool,
 ) -> tuple[float, ...]:
     """The returns of an agent where the machine looks like this."""
-    environment = {**profile, **(pinned_environment() if pinned else {})}
-    monkeypatch.setattr(requests, "pinned_environment", lambda: environment)
+    environment = {**profile, **(pinned_variables() if pinned else {})}
+    monkeypatch.setattr(requests, "pinned_variables", lambda: environment)
     task = Task(id="Pendulum-v1", env="Pendulum-v1", episodes=2)
     result = played(docker, folder, task).result
     assert result.verdict is Verdict.OK, (result.message, result.log_tail)

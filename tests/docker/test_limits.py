@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.docker import evaluator_image
 from evaluator.host.docker.container_policy import UIDS, ContainerOptions, locked_down
 from evaluator.host.docker.engine import Engine
@@ -64,7 +64,7 @@ def jail(engine: Engine, tmp_path: Path) -> Iterator[DockerSandbox]:
         kind=SandboxKind.DOCKER,
         over_socket=True,
     )
-    made = DockerSandbox(walls, SandboxSpec(folder=room, entry="agent.py", limits=LIMITS, environment=pinned_environment()))
+    made = DockerSandbox(walls, SandboxSpec(folder=room, entry="agent.py", limits=LIMITS, environment=pinned_variables()))
     yield made
     made.close()
 
@@ -155,7 +155,7 @@ def test_container_is_given_the_pins_and_no_variable_of_the_host(
     assert environment.pop("PATH") == "/opt/venv/bin:/usr/bin:/bin"
     assert environment.pop("HOME") == "/tmp"
     assert environment.pop("PYTHONDONTWRITEBYTECODE") == "1"
-    assert environment == pinned_environment()
+    assert environment == pinned_variables()
 
 
 def test_container_runs_unprivileged_and_is_labelled(settings: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.docker import engine as container_module
 from evaluator.host.docker.engine import OWNER_LABEL, Engine
 from evaluator.host.process_owner import ProcessOwner, this_process
@@ -100,7 +100,7 @@ def evaluating(engine: Engine, name: str, root: Path) -> Iterator[tuple[subproce
     command = [sys.executable, "-m", "scripts.cli", "evaluate", "slow", "--sandbox", "docker"]
     if name != OWNER_LABEL:
         # Pinned already, so that it does not start itself anew without that label.
-        environment |= {**pinned_environment(), "PULLRANK_PINNED": "1"}
+        environment |= {**pinned_variables(), "PULLRANK_PINNED": "1"}
         command[1:3] = ["-c", COMMAND, name]
     process = subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:

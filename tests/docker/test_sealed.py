@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.progress import ignore_progress
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
@@ -70,7 +70,7 @@ def board(tmp_path_factory: pytest.TempPathFactory, docker: SelectedSandbox) -> 
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "all")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in pinned_environment().items():
+        for name, value in pinned_variables().items():
             patch.setenv(name, value)
         play(root)
         patch.setenv(SECRET_VARIABLE, SECRET.raw.hex())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.result import Result, WantedResult
@@ -39,7 +39,7 @@ FINAL = RULES + b'final: "1"\n'
 
 @pytest.fixture(autouse=True)
 def _pinned(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in pinned_environment().items():
+    for name, value in pinned_variables().items():
         monkeypatch.setenv(name, value)
 
 

@@ -24,23 +24,23 @@ def board(entries, results, *, official=True, moderation=None, task=TASK):
     return build_standings(make.challenge(task), entries, results, official=official, moderation=moderation)
 
 
-def records(standings, results):
-    return LeaderboardHistory(standings, results).progress(standings.tasks[0])
+def best_scores(standings, results):
+    return LeaderboardHistory(standings, results).best_scores(standings.tasks[0])
 
 
-def tracks(standings, results):
-    return {t.entry.login: t.places for t in _tracks(standings, results)}
+def places_by_login(standings, results):
+    return {t.entry.login: t.places for t in rank_histories(standings, results)}
 
 
-def _tracks(standings, results):
+def rank_histories(standings, results):
     return LeaderboardHistory(standings, results).places_over_time(standings.tasks[0])
 
 
 def test_the_best_score_over_time_only_rises():
     results = [make.result(ALICE, [1.0], at=FIRST), make.result(BOB, [0.5], at=SECOND), make.result(CAROL, [2.0], at=THIRD)]
-    best_scores = records(board([ALICE, BOB, CAROL], results), results)
+    found = best_scores(board([ALICE, BOB, CAROL], results), results)
 
-    assert best_scores == (
+    assert found == (
         BestScore(login="alice", agent="agent", at=FIRST, score=1.0),
         BestScore(login="carol", agent="agent", at=THIRD, score=2.0),
     )
@@ -54,14 +54,14 @@ def test_where_lower_is_better_the_best_only_falls():
     ]
     standings = board([ALICE, BOB, CAROL], results, task=task)
 
-    assert [one.score for one in records(standings, results)] == [5.0, 2.0]
-    assert tracks(standings, results)["alice"] == ((FIRST, 1), (THIRD, 2))
+    assert [one.score for one in best_scores(standings, results)] == [5.0, 2.0]
+    assert places_by_login(standings, results)["alice"] == ((FIRST, 1), (THIRD, 2))
 
 
 def test_an_equal_score_is_no_record():
     results = [make.result(ALICE, [1.0], at=FIRST), make.result(BOB, [1.0], at=SECOND)]
 
-    assert len(records(board([ALICE, BOB], results), results)) == 1
+    assert len(best_scores(board([ALICE, BOB], results), results)) == 1
 
 
 def test_who_was_withdrawn_keeps_a_record_and_who_is_excluded_has_none():
@@ -69,8 +69,8 @@ def test_who_was_withdrawn_keeps_a_record_and_who_is_excluded_has_none():
     out = Exclusion(login="alice", since="2026-01-01", who="host", why="copied", link="https://example.org")
     standings = board([ALICE, BOB], results, moderation=Moderation(exclusions=(out,)))
 
-    assert [one.login for one in records(standings, results)] == ["bob", "carol"]
-    assert tracks(standings, results) == {"bob": ((SECOND, 1),)}
+    assert [one.login for one in best_scores(standings, results)] == ["bob", "carol"]
+    assert places_by_login(standings, results) == {"bob": ((SECOND, 1),)}
 
 
 def test_a_baseline_sets_no_record_and_takes_no_place():
@@ -78,8 +78,8 @@ def test_a_baseline_sets_no_record_and_takes_no_place():
     results = [make.result(base, [9.0], at=FIRST), make.result(BOB, [1.0], at=SECOND)]
     standings = board([base, BOB], results)
 
-    assert [one.login for one in records(standings, results)] == ["bob"]
-    assert tracks(standings, results) == {"bob": ((SECOND, 1),)}
+    assert [one.login for one in best_scores(standings, results)] == ["bob"]
+    assert places_by_login(standings, results) == {"bob": ((SECOND, 1),)}
 
 
 def test_places_change_when_others_come_and_when_a_new_version_is_measured():
@@ -89,7 +89,10 @@ def test_places_change_when_others_come_and_when_a_new_version_is_measured():
     ]  # fmt: skip
     standings = board([better, BOB], results)
 
-    assert tracks(standings, results) == {"alice": ((FIRST, 1), (SECOND, 2), (THIRD, 1)), "bob": ((SECOND, 1), (THIRD, 2))}
+    assert places_by_login(standings, results) == {
+        "alice": ((FIRST, 1), (SECOND, 2), (THIRD, 1)),
+        "bob": ((SECOND, 1), (THIRD, 2)),
+    }
 
 
 def test_a_version_that_failed_has_no_place_but_a_failure_of_ours_says_nothing():
@@ -101,7 +104,7 @@ def test_a_version_that_failed_has_no_place_but_a_failure_of_ours_says_nothing()
         make.result(again, [2.0], at=FOURTH),
     ]
 
-    assert tracks(board([again], results), results) == {"alice": ((FIRST, 1), (THIRD, None), (FOURTH, 1))}
+    assert places_by_login(board([again], results), results) == {"alice": ((FIRST, 1), (THIRD, None), (FOURTH, 1))}
 
 
 def test_draws_of_one_version_are_pooled_at_every_moment_as_on_the_board():
@@ -115,10 +118,10 @@ def test_draws_of_one_version_are_pooled_at_every_moment_as_on_the_board():
         standings = board([ALICE, BOB], recorded)
         (alice,) = (row for row in standings.tasks[0].rows if row.entry == ALICE)
         assert (alice.place, alice.estimate.score) == (place, sum(result.returns[0] for result in results[:draws]) / draws)
-        assert tracks(standings, recorded)["alice"][-1][1] == place
+        assert places_by_login(standings, recorded)["alice"][-1][1] == place
     newer = make.entry("alice", version="2")
     later = [*results, make.result(newer, [7.0], at=FOURTH)]
-    assert tracks(board([newer, BOB], later), later)["alice"] == ((FIRST, 1), (THIRD, 2), (FOURTH, 1))
+    assert places_by_login(board([newer, BOB], later), later)["alice"] == ((FIRST, 1), (THIRD, 2), (FOURTH, 1))
 
 
 def test_a_version_that_comes_back_after_a_failed_draw_has_no_score_as_on_the_board():
@@ -129,8 +132,8 @@ def test_a_version_that_comes_back_after_a_failed_draw_has_no_score_as_on_the_bo
     ]
     standings = board([ALICE], results)
 
-    assert [score.score for score in records(standings, results)] == [1.0]
-    assert tracks(standings, results) == {}
+    assert [score.score for score in best_scores(standings, results)] == [1.0]
+    assert places_by_login(standings, results) == {}
 
 
 def test_other_seasons_settings_and_previews_do_not_count():
@@ -142,7 +145,7 @@ def test_other_seasons_settings_and_previews_do_not_count():
     ]
     standings = board([ALICE, BOB], results)
 
-    assert [one.login for one in records(standings, results)] == ["alice"]
+    assert [one.login for one in best_scores(standings, results)] == ["alice"]
     assert [event.entry.login for event in LeaderboardHistory(standings, results).events(9)] == ["alice"]
 
 
@@ -150,7 +153,7 @@ def test_places_end_where_the_board_is_even_when_an_earlier_version_came_back():
     worse = make.entry("alice", version="2")
     results = [make.result(ALICE, [3.0], at=FIRST), make.result(BOB, [2.0], at=SECOND), make.result(worse, [1.0], at=THIRD)]
 
-    assert tracks(board([ALICE, BOB], results), results)["alice"][-1] == (THIRD, 1)
+    assert places_by_login(board([ALICE, BOB], results), results)["alice"][-1] == (THIRD, 1)
 
 
 def test_events_tell_the_place_and_the_one_before_newest_first():
@@ -197,7 +200,7 @@ def test_the_last_places_are_those_of_the_board(submitted):
         at = f"2026-01-{day:02}T00:00:{len(results):02}Z"
         results.append(make.result(entry, [float(score)] if score else (), at=at))
     standings = board(versions.values(), results)
-    ends = {login: places[-1][1] for login, places in tracks(standings, results).items()}
+    ends = {login: places[-1][1] for login, places in places_by_login(standings, results).items()}
 
     assert ends == {row.entry.login: row.place for row in standings.tasks[0].rows[:8]}
     assert all(event.place >= 1 for event in LeaderboardHistory(standings, results).events(99))
@@ -207,8 +210,8 @@ def test_pictures_hold_every_step():
     results = [make.result(ALICE, [1.0], at=FIRST), make.result(BOB, [2.0], at=SECOND)]
     standings = board([ALICE, BOB], results)
     ends = (FIRST, SECOND)
-    best = best_score_chart(records(standings, results), ends, 1)
-    places = places_chart(_tracks(standings, results), ends)
+    best = best_score_chart(best_scores(standings, results), ends, 1)
+    places = places_chart(rank_histories(standings, results), ends)
 
     assert "from 1.0 to 2.0" in best.replace("&#46;", ".")
     assert best.count("<path") == 1
@@ -218,7 +221,7 @@ def test_pictures_hold_every_step():
 def test_a_gap_parts_a_line():
     broken, again = make.entry("alice", version="2"), make.entry("alice", version="3")
     results = [make.result(ALICE, [1.0], at=FIRST), make.result(broken, at=SECOND), make.result(again, [1.0], at=THIRD)]
-    shown = _tracks(board([again], results), results)
+    shown = rank_histories(board([again], results), results)
 
     assert places_chart(shown, (FIRST, FOURTH)).count("<path") == 2
 
@@ -233,7 +236,7 @@ def test_ticks_are_round(low, high, expected):
 def test_many_places_have_few_marks():
     entries = [make.entry(f"user-{i:02}") for i in range(30)]
     results = [make.result(who, [float(i)], at=f"2026-01-01T00:00:{i:02}Z") for i, who in enumerate(entries)]
-    shown = _tracks(board(entries, results), results)
+    shown = rank_histories(board(entries, results), results)
     first = [replace(shown[0], places=(*shown[0].places, (SECOND, 30)))]
 
     assert places_chart(first, (FIRST, SECOND)).count("<text") <= 10
@@ -246,5 +249,5 @@ def test_equal_agents_of_two_owners_keep_a_score_each():
     bob = replace(BOB, digest=ALICE.digest)
     standings = board([ALICE, bob], [first, twin])
 
-    assert [(one.login, one.score) for one in records(standings, [twin, first])] == [("alice", 5.0)]
-    assert tracks(standings, [first, twin])["bob"] == ((SECOND, 2),)
+    assert [(one.login, one.score) for one in best_scores(standings, [twin, first])] == [("alice", 5.0)]
+    assert places_by_login(standings, [first, twin])["bob"] == ((SECOND, 2),)

@@ -22,7 +22,7 @@ from typing import IO, Any
 
 from jinja2 import Environment
 
-from evaluator.host.deterministic import pinned_environment, run_pinned
+from evaluator.host.deterministic import pinned_variables, run_pinned
 from leaderboard.comments import render_comment
 from leaderboard.pages import page_templates
 from leaderboard.pages.agent import agent_page
@@ -111,7 +111,7 @@ def _become(request: dict[str, Any], streams: list[int]) -> None:
         os.dup2(stream, number)
         os.close(stream)
     os.chdir(request["folder"])
-    pinned = {name: os.environ[name] for name in ("PULLRANK_PINNED", *pinned_environment())}
+    pinned = {name: os.environ[name] for name in ("PULLRANK_PINNED", *pinned_variables())}
     os.environ.clear()
     os.environ.update({**request["environment"], **pinned})
     sys.argv = [str(ROOT / "scripts" / "cli.py"), *request["words"]]

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.digests.runtime_digest import versions
 from evaluator.host.loading.submission_folder import SubmissionFolder
 from evaluator.host.sandboxes.sandbox import SandboxSpec
@@ -58,7 +58,7 @@ def sandbox_spec(
         folder=staged,
         entry=submission.source,
         limits=submission.allowed(limits),
-        environment=pinned_environment(),
+        environment=pinned_variables(),
         adapter=submission.adapter,
         extras=submission.needs,
         loopback=submission.connects_to_itself,

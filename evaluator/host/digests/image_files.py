@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[3]
 INSTALLED = Path(sys.prefix) / "share" / "pullrank"
 
 
-def beside(name: str) -> Path:
+def root_path(name: str) -> Path:
     """A file or folder at the root of the clone, or of what was installed from it."""
     return ROOT / name if (ROOT / name).exists() else INSTALLED / name
 
@@ -107,4 +107,4 @@ def measuring_pins(text: str) -> list[str]:
 
 def current_locks() -> dict[str, bytes]:
     """The lock files of this checkout."""
-    return {name: beside(name).read_bytes() for name in LOCK_FILES}
+    return {name: root_path(name).read_bytes() for name in LOCK_FILES}

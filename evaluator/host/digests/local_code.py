@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evaluator.host.digests import image_files
-from evaluator.host.digests.image_files import beside
+from evaluator.host.digests.image_files import root_path
 from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
@@ -240,14 +240,14 @@ def _new_extra_versions(extra: str) -> set[str]:
     """The versions of an extra's measuring packages, where they differ from the first ones."""
     first = FIRST_EXTRAS.get(extra, ())
     names = {line.partition("==")[0] for line in first}
-    now = image_files.pins(beside(f"requirements/{extra}.txt").read_text()) if first else []
+    now = image_files.pins(root_path(f"requirements/{extra}.txt").read_text()) if first else []
     return {line for line in now if line.partition("==")[0] in names} - set(first)
 
 
 def _locked() -> dict[str, list[str]]:
     """Each locked package that is not in the runtime digest, with the lines that pin it."""
     pinned: dict[str, list[str]] = {}
-    texts = [path.read_text() for path in sorted(beside("requirements").glob("*.txt")) if path.stem not in _NOT_MEASURING]
+    texts = [path.read_text() for path in sorted(root_path("requirements").glob("*.txt")) if path.stem not in _NOT_MEASURING]
     locks = [content.decode() for content in image_files.current_locks().values()]
     counted = {line for text in locks for line in image_files.measuring_pins(text)}
     for line in sorted({line for text in texts for line in image_files.pins(text)} - counted):

@@ -23,8 +23,8 @@ from evaluator.host.duels.match_pool import (
     MatchSpec,
     PlayedMatch,
     act_body,
-    illegal_move,
-    malformed_move,
+    illegal_move_message,
+    malformed_move_message,
     over_body,
 )
 from evaluator.host.envs.pettingzoo_game import MASK, PettingZooGame
@@ -251,7 +251,7 @@ class MatchLoop:
         move, bank = self._clock.move_seconds, self._clock.bank_seconds
         for match in late:
             why = f"ply {match.plies}: no move within {move:g} s and what was left of a bank of {bank:g} s"
-            self._pool.offence(match, MatchEnd.LATE, (side,), why)
+            self._pool.close_for_offence(match, MatchEnd.LATE, (side,), why)
         self._finish(late)
 
     def _set_failure(self, side: int, failure: PlayerFailure) -> None:
@@ -280,7 +280,7 @@ class MatchLoop:
 
     def _step(self, side: int, question: Question, body: memoryview, milliseconds: int) -> None:
         numbers = np.frombuffer(body, "<i8")
-        refused = {} if self._all_legal(numbers, question) else self._refused(numbers, question)
+        refused = {} if self._all_legal(numbers, question) else self._refused_moves(numbers, question)
         leaves, due, settle = question.leaves, self._due, self._pool.settle
         ended = []
         made = 0
@@ -291,7 +291,7 @@ class MatchLoop:
             if match.over:  # its time ran out before the answer came
                 continue
             if row in refused:
-                self._pool.offence(match, refused[row], (side,), *self._refusal(match, refused[row], move))
+                self._pool.close_for_offence(match, refused[row], (side,), *self._refusal_message(match, refused[row], move))
                 ended.append(match)
                 continue
             made += 1
@@ -311,7 +311,7 @@ class MatchLoop:
         mask = np.frombuffer(question.leaves[self._mask], np.int8).reshape(len(numbers), self._count)
         return bool(mask[np.arange(len(numbers)), numbers].all())
 
-    def _refused(self, numbers: Array, question: Question) -> dict[int, MatchEnd]:
+    def _refused_moves(self, numbers: Array, question: Question) -> dict[int, MatchEnd]:
         refused = {}
         for row, number in enumerate(numbers.tolist()):
             if not -MAX_EXACT_INTEGER <= number <= MAX_EXACT_INTEGER:
@@ -322,11 +322,11 @@ class MatchLoop:
                 refused[row] = MatchEnd.ILLEGAL
         return refused
 
-    def _refusal(self, match: LiveMatch, end: MatchEnd, move: int) -> tuple[str, int | None]:
+    def _refusal_message(self, match: LiveMatch, end: MatchEnd, move: int) -> tuple[str, int | None]:
         """Why a move is refused, and the move if it is a number."""
         if end is MatchEnd.MALFORMED:
-            return malformed_move(match), None
-        return illegal_move(self._pool.game, match, move), move
+            return malformed_move_message(match), None
+        return illegal_move_message(self._pool.game, match, move), move
 
     def _finish(self, ended: list[LiveMatch]) -> None:
         """Tell the players that asked for it, and start the next matches."""

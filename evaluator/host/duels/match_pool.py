@@ -125,14 +125,14 @@ def _body(matches: Sequence[LiveMatch], side: int, leaves: list[bytes]) -> list[
     return [wire.COUNT.pack(len(matches), 0), *[match.head(side) for match in matches], *padded_leaves(leaves)]
 
 
-def illegal_move(game: PettingZooGame, match: LiveMatch, move: int) -> str:
+def illegal_move_message(game: PettingZooGame, match: LiveMatch, move: int) -> str:
     """Why an illegal move is refused, with the first legal ones."""
     legal = game.legal(match.position.observe())
     some = ", ".join(map(str, legal[:LISTED_MOVES])) + (", …" if len(legal) > LISTED_MOVES else "")
     return f"ply {match.plies}: the move {move} is not legal here; legal: {some}"
 
 
-def malformed_move(match: LiveMatch) -> str:
+def malformed_move_message(match: LiveMatch) -> str:
     """Why an answer that is no integer is refused."""
     return f"ply {match.plies}: the answer is not a move; a move is one integer"
 
@@ -187,7 +187,7 @@ class MatchPool:
             match.check_at = min(match.plies + self._keep, self.game.task.max_plies)
         return match.over
 
-    def offence(
+    def close_for_offence(
         self, match: LiveMatch, end: MatchEnd, offenders: tuple[int, ...], why: str, refused: int | None = None
     ) -> None:
         """Close a match because of a broken rule: the offender loses; if both offend, nobody wins."""
@@ -226,8 +226,8 @@ class MatchPool:
     def forfeit(self, offenders: tuple[int, ...], why: str) -> None:
         """Close every unfinished match as a loss of the offenders."""
         for match in list(self.live.values()):
-            self.offence(match, MatchEnd.FORFEIT, offenders, why)
+            self.close_for_offence(match, MatchEnd.FORFEIT, offenders, why)
             match.position.close()
         while (waiting := self.start_next(0)) is not None:
-            self.offence(waiting, MatchEnd.FORFEIT, offenders, why)
+            self.close_for_offence(waiting, MatchEnd.FORFEIT, offenders, why)
             waiting.position.close()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.docker.hidden_files import hidden_paths
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
@@ -157,7 +157,7 @@ def escape_checks(chosen: SelectedSandbox, limits: Limits) -> Iterator[ProbeChec
             "attempts": list(ATTEMPT_PROMISES),
             "canary": str(canary),
             "port": listener.getsockname()[1],
-            "environment": [*pinned_environment(), *ALLOWED_VARIABLES],
+            "environment": [*pinned_variables(), *ALLOWED_VARIABLES],
             "tmpfs_mib": limits.tmpfs_mib,
             "memory_mib": limits.memory_mib,
             "hidden": [] if chosen.kind is SandboxKind.GVISOR else hidden_paths(),

@@ -268,7 +268,7 @@ def check_approval(github: GitHub, place: SettingLocation) -> SettingFinding:
 
 
 @check("Pinned actions", "settings/actions", "Require actions to be pinned to a full-length commit SHA")
-def check_pinning(github: GitHub, place: SettingLocation) -> SettingFinding:
+def check_action_pins(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether actions may be used by a tag, which its owner can move."""
     permissions = github.setting(_PERMISSIONS) or {}
     body = {"enabled": True, **_picked(permissions, "allowed_actions"), "sha_pinning_required": True}
@@ -282,5 +282,5 @@ def check_pinning(github: GitHub, place: SettingLocation) -> SettingFinding:
 
 ACTIONS_CHECKS: tuple[Check, ...] = (
     check_actions, check_allowed_actions, check_workflows, check_policies, check_fork_workflows, check_image, check_token,
-    check_approval, check_pinning,
+    check_approval, check_action_pins,
 )  # fmt: skip

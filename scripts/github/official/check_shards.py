@@ -60,7 +60,7 @@ def _gather_facts(official: OfficialRun, work: Workload, items: Iterable[Workloa
     All are asked about together, and each only once; commits of new items come first.
     """
     new = dict.fromkeys(sha for item in items for sha in sorted(_item_commits(work, item)))
-    late = dict.fromkeys(sha for shas in work.unasked.values() for sha in shas)
+    late = dict.fromkeys(sha for shas in work.without_facts.values() for sha in shas)
     missing = [sha for sha in {**new, **late} if sha not in work.facts]
     return {**work.facts, **(official.ask(missing) if missing else {})}
 

@@ -25,7 +25,7 @@ from leaderboard.core.parallel import run_in_background
 from leaderboard.core.store import RESULT, TRACE, TRY_INFIX, ResultStore, write_atomically
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.console import OUR_FAULT, CommandError
-from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, read_unasked
+from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, read_records_without_facts
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import OfficialRun, Workload, read_moderation_at
 from scripts.repository.layout import LOCAL, RESULTS_BRANCH, record_store
@@ -42,10 +42,10 @@ def amended_records(
     official: OfficialRun, work: Workload, results_sha: str, facts: Mapping[str, CommitFacts], secret: SeasonSecret | None
 ) -> Iterator[AmendedRecord]:
     """The records of the results branch whose missing facts are known now."""
-    ready = {path for path, shas in work.unasked.items() if all(sha in facts for sha in shas)}
+    ready = {path for path, shas in work.without_facts.items() if all(sha in facts for sha in shas)}
     if not ready:
         return
-    for path, record, content in read_unasked(official.clone, results_sha):
+    for path, record, content in read_records_without_facts(official.clone, results_sha):
         if path.removesuffix(RESULT) in ready and (secret or not record.is_sealed):
             yield _with_facts(work, record, facts, secret), object_name(content)
 
@@ -53,7 +53,7 @@ def amended_records(
 def _with_facts(
     work: Workload, record: Result | Duel, facts: Mapping[str, CommitFacts], secret: SeasonSecret | None
 ) -> Result | Duel:
-    signed = all(facts[sha].is_signed for sha in work.unasked[record.path()])
+    signed = all(facts[sha].is_signed for sha in work.without_facts[record.path()])
     if isinstance(record, Duel):
         players = [
             {**player.model_dump(mode="json"), "login_id": _login_id(work, player, facts)} for player in record.players

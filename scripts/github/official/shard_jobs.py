@@ -156,7 +156,7 @@ def plan_shards(official: OfficialRun) -> PlannedShards:
         left=len(work.packing.left),
         expected_minutes=round_minutes(work.packing, nothing.at_once),
         plan_context=work.plan_context.serialised(),
-        unasked=len(work.unasked),
+        unasked=len(work.without_facts),
         deferred=tuple(f"{work_in_words(one.item)}: {reason_in_words(one.reason)}" for one in work.deferred),
     )
 

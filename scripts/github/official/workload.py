@@ -116,8 +116,8 @@ class Workload:
     plan_context: PlanContext = field(default_factory=current_plan_context, compare=False)
     facts: Mapping[str, CommitFacts] = field(default_factory=dict)
     """What is recorded of commits already."""
-    unasked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Commits that GitHub was not asked about yet, by the path of the record."""
+    without_facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Commits whose facts GitHub was not asked for yet, by the path of the record."""
 
     def shard(self, number: int) -> tuple[WorkloadItem, ...]:
         """The items of one shard."""
@@ -153,16 +153,16 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     if clone.resolve("HEAD") != full_sha(sha):
         raise CommandError(OUR_FAULT, f"the checkout is not commit {sha[:12]}, whose evaluator is meant; check that out")
     challenge, moderation = read_rules(clone, sha)
-    standing, entries_sha, origin, measurement = _standing_entries(official, sha, challenge, moderation)
-    commits = {e.version: origin.versions[e.spelled_name].sha for e in standing}
+    evaluated, entries_sha, origin, measurement = _evaluated_entries(official, sha, challenge, moderation)
+    commits = {e.version: origin.versions[e.spelled_name].sha for e in evaluated}
     root_files: dict[str, bytes] = {}
     every_result, every_duel = read_recorded(clone, results_sha, root_files)
     results = without_quarantined(every_result, moderation, only_replayed=True)
     duels = without_quarantined(every_duel, moderation, only_replayed=True)
     refuse_changed_seeds(challenge, results)
-    plan_context = _with_members(official, challenge, standing)
+    plan_context = _with_members(official, challenge, evaluated)
     admission = admission_at(plan_context.now, origin, plan_context.members)
-    admitted = admit_work(challenge, standing, results, duels, measurement, admission, [*every_result, *every_duel])
+    admitted = admit_work(challenge, evaluated, results, duels, measurement, admission, [*every_result, *every_duel])
     items = in_turns(admitted.items)
     if SEASON_FILE in root_files and (over := parse_seasons(root_files[SEASON_FILE]).over(challenge.season)):
         say(f"Nothing is planned: {over}.")
@@ -182,7 +182,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
         challenge=challenge, sha=sha, entries_sha=entries_sha, items=tuple(items),
         version_commits=commits, packing=packing, deferred=admitted.deferred, plan_context=plan_context,
         facts=known_facts(first_draws),
-        unasked=_unasked_commits(challenge, records, commits),
+        without_facts=_commits_without_facts(challenge, records, commits),
     )  # fmt: skip
 
 
@@ -208,7 +208,7 @@ def read_moderation_at(clone: GitRepository, sha: str) -> Moderation:
     return _read_document(clone, sha, "moderation.yml", parse_moderation) or Moderation()
 
 
-def _standing_entries(
+def _evaluated_entries(
     official: OfficialRun, sha: str, challenge: Challenge, moderation: Moderation
 ) -> tuple[list[Entry], str, VersionOrigins, MeasurementContext]:
     """The agents that are evaluated, the commit they are read from, where they come from, and what they are drawn by."""
@@ -219,9 +219,9 @@ def _standing_entries(
     entries, faults = read_entries(clone, entries_sha, challenge)
     for line in faults:
         say(escape_commands(line))
-    standing = [entry for entry in entries if moderation.exclusion_of(*entry.version) is None]
-    digests = {entry.spelled_name: entry.digest for entry in standing}
-    tasks, authors = tasks_by_name(challenge, standing), authors_by_owner(challenge, standing)
+    evaluated = [entry for entry in entries if moderation.exclusion_of(*entry.version) is None]
+    digests = {entry.spelled_name: entry.digest for entry in evaluated}
+    tasks, authors = tasks_by_name(challenge, evaluated), authors_by_owner(challenge, evaluated)
     origin = version_origins(clone, entries_sha, digests, tasks, season.began, authors)
     is_drawn_alike = challenge.sealed_beacon or final
     measurement = MeasurementContext(
@@ -229,14 +229,14 @@ def _standing_entries(
         beacons={} if is_drawn_alike else {where: tuple(b.sha for b in beacons) for where, beacons in origin.tasks.items()},
         order=beacon_order(clone, sha), locks=lock_digests(),
     )  # fmt: skip
-    return standing, entries_sha, origin, measurement
+    return evaluated, entries_sha, origin, measurement
 
 
-def _unasked_commits(
+def _commits_without_facts(
     challenge: Challenge, records: Iterable[Result | Duel], commits: Mapping[tuple[str, str, str], str]
 ) -> dict[str, tuple[str, ...]]:
     """Records of this season that GitHub was never asked about, with their commits; left out if a commit is unknown."""
-    unasked = {}
+    without_facts = {}
     for record in records:
         is_open = record.beacon_verified is None and record.season == challenge.season
         if not is_open or record.verdict is Verdict.INTERNAL_ERROR:
@@ -246,8 +246,8 @@ def _unasked_commits(
             # A result of a version that left main: the commit of its seeds is one that brought it.
             shas = (shas - {None} if isinstance(record, Result) else shas) | {record.beacon}
         if shas and None not in shas:
-            unasked[record.path()] = tuple(sorted(filter(None, shas)))
-    return unasked
+            without_facts[record.path()] = tuple(sorted(filter(None, shas)))
+    return without_facts
 
 
 def _with_members(official: OfficialRun, challenge: Challenge, entries: Iterable[Entry]) -> PlanContext:
@@ -296,7 +296,7 @@ def is_noted(official: OfficialRun, challenge: Challenge, sha: str, results_sha:
 
 def note_nothing_missing(official: OfficialRun, work: Workload, results_sha: str, now: datetime) -> bool:
     """Note that nothing is missing, if nothing is: wanted, held back, or still to be asked about. Returns whether it was."""
-    if work.items or work.deferred or work.unasked or _depends_on_members(work.challenge):
+    if work.items or work.deferred or work.without_facts or _depends_on_members(work.challenge):
         return False
     note = _note(official, work.sha, results_sha, now)
     try:

@@ -180,14 +180,14 @@ def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) ->
     duels = [(agent, duel) for agent in preview.agents for duel in agent.duels]
     if not duels:
         return None
-    standing = _standing_versions(context, preview)
+    on_main = _versions_on_main(context, preview)
     for agent, duel in duels:
         changed = (agent.login, agent.agent, agent.submission_digest or "")
         task = context.checkout.challenge.task(duel.task)
         if task is None or task.game is None:
             return "the preview run played a game that the board does not have"
         for player in duel.players:
-            if player.version != changed and player.version not in standing:
+            if player.version != changed and player.version not in on_main:
                 return "the preview run played against an agent that does not stand on main"
             if player.login_id not in (None, author_id) or (player.version != changed and player.login_id is not None):
                 return "the preview run names an account that is not the author's"
@@ -196,7 +196,7 @@ def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) ->
     return None
 
 
-def _standing_versions(context: BotContext, preview: Preview) -> set[tuple[str, str, str]]:
+def _versions_on_main(context: BotContext, preview: Preview) -> set[tuple[str, str, str]]:
     """Login, folder and digest of the versions on main now, and on main when the preview began."""
     entries = list(context.entries)
     if preview.evaluator_sha in context.parents and preview.evaluator_sha != context.main:

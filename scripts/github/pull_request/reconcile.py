@@ -19,8 +19,8 @@ from scripts.github.pull_request.report_previews import (
     PreviewRuns,
     ReadingTime,
     find_backlog,
-    is_short,
-    isolated,
+    has_few_requests,
+    noting_faults,
     outdated_outcomes,
     settle_ended,
     tell_unstarted,
@@ -43,34 +43,34 @@ def reconcile_pulls(context: BotContext) -> int:
 
 
 def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
-    trouble: list[str] = []
+    faults: list[str] = []
     issues = failure_issues.open_failure_issues(context.github, context.workflow.bot)
     issue_url = next((issue.html_url for issue in issues if issue.title == failure_issues.FAILURE_ISSUE_TITLE), None)
-    backlog = find_backlog(context, PreviewRuns(context, ALL_RUNS), trouble, is_complete=True)
+    backlog = find_backlog(context, PreviewRuns(context, ALL_RUNS), faults, is_complete=True)
     outcomes: list[tuple[PullRequest, Outcome]] = []
     reading = ReadingTime(HOURLY_READING_SECONDS)
     for pull in reading.turns(backlog.unstarted, lambda pull: pull):
-        if is_short(context, REQUESTS_RESERVED):
+        if has_few_requests(context, REQUESTS_RESERVED):
             break
-        with isolated(pull, trouble):
+        with noting_faults(pull, faults):
             if outcome := _unstarted_outcome(context, pull):
                 outcomes.append((pull, outcome))
-    outcomes += outdated_outcomes(context, backlog, reading, trouble)
-    tell_unstarted(context, outcomes, trouble)
+    outcomes += outdated_outcomes(context, backlog, reading, faults)
+    tell_unstarted(context, outcomes, faults)
 
     def with_issue(outcome: Outcome) -> Outcome:
         state = outcome.state
         return replace(outcome, state=replace(state, issue_url=issue_url)) if isinstance(state, Broken) else outcome
 
-    for case, outcome in settle_ended(context, backlog.ended, trouble, reading, adjust=with_issue, is_last_word=True):
-        with isolated(case.pull, trouble):
-            trouble += _retry_failed(context, case, outcome)
+    for case, outcome in settle_ended(context, backlog.ended, faults, reading, adjust=with_issue, is_last_word=True):
+        with noting_faults(case.pull, faults):
+            faults += _retry_failed(context, case, outcome)
     ended = _ended_runs(context)
     # Without a retry nothing was given up, and no result is read. The board's own come first: anybody can break previews.
-    trouble = [*_workflow_failures(ended), *(_lost_records(context) if has_retries() else []), *trouble]
-    failure_issues.update_failure_issue(context.github, issues, trouble)
+    faults = [*_workflow_failures(ended), *(_lost_records(context) if has_retries() else []), *faults]
+    failure_issues.update_failure_issue(context.github, issues, faults)
     failure_issues.close_if_recovered(context.github, issues, ended)
-    say(f"{len(trouble)} things keep failing on our side.")
+    say(f"{len(faults)} things keep failing on our side.")
     return OK
 
 

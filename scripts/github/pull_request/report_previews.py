@@ -180,7 +180,7 @@ def report_recent(context: BotContext) -> int:
     runs = PreviewRuns(context, RUNS_LISTED)
     faults: list[str] = []
     backlog = find_backlog(context, runs, faults, is_complete=False)
-    is_quiet = len(backlog.ended) + backlog.playing <= FEW_PREVIEWS and not is_short(context, MANY_REQUESTS_LEFT)
+    is_quiet = len(backlog.ended) + backlog.playing <= FEW_PREVIEWS and not has_few_requests(context, MANY_REQUESTS_LEFT)
     if context.workflow.event.get("action") == "in_progress" and is_quiet:
         report_preview(context)
     conflicts = [pull for pull in backlog.unstarted if pull.mergeable is False]
@@ -214,7 +214,7 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
         is_any_waiting = False
         for snapshot in page:
             pull = snapshot.pull
-            with isolated(pull, faults):
+            with noting_faults(pull, faults):
                 status = _own_status(context, snapshot)
                 if status is not None and status.state == StatusState.SUCCESS:
                     passed.append((pull, status))
@@ -222,7 +222,7 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
                 is_failed = status is not None and status.state == StatusState.ERROR
                 is_looked_at = is_complete or not is_failed or pull.head_sha == own_head
                 if is_looked_at and (status is None or status.state not in FINAL_STATES):
-                    is_any_waiting |= _sort_in(context, pull, status, runs, backlog, is_complete=is_complete)
+                    is_any_waiting |= _add_to_backlog(context, pull, status, runs, backlog, is_complete=is_complete)
         # What was just told changed last, and may hide what waits.
         if not is_any_waiting and not is_complete and number * PULLS_PER_PAGE >= PULLS_LISTED:
             break
@@ -265,11 +265,11 @@ def outdated_outcomes(
     """
     outcomes = []
     for pull, status in reading.turns(backlog.passed, lambda one: one[0]):
-        with isolated(pull, faults):
+        with noting_faults(pull, faults):
             paths = guard_pull(context, pull)
             if paths.faults or (paths.outside and paths.touches_agents):
                 outcomes.append((pull, refused_outcome(pull, paths)))
-            elif not is_short(context, REQUESTS_RESERVED) and _own_status_now(context, pull) == status:
+            elif not has_few_requests(context, REQUESTS_RESERVED) and _own_status_now(context, pull) == status:
                 context.github.set_status(pull.head_sha, status.state, status.description, judged_address(context, pull))
     return outcomes
 
@@ -293,7 +293,7 @@ def _own_status_now(context: BotContext, pull: PullRequest) -> CommitStatus | No
     return bot_status(context.github, pull.head_sha, context.workflow.bot)
 
 
-def _sort_in(
+def _add_to_backlog(
     context: BotContext,
     pull: PullRequest,
     status: CommitStatus | None,
@@ -321,7 +321,7 @@ def _sort_in(
     return True
 
 
-def is_short(context: BotContext, reserved: int) -> bool:
+def has_few_requests(context: BotContext, reserved: int) -> bool:
     """Whether fewer of the hour's requests are left."""
     left = context.github.requests_left
     return left is not None and left < reserved
@@ -374,29 +374,30 @@ def settle_ended(
     Adds a line to `faults` for each that could not be settled. `is_last_word`: whether a comment that names a later run is
     replaced.
     """
-    if cases and is_short(context, REQUESTS_RESERVED):  # Before the heads are read, which takes a while and tells nobody.
+    # Before the heads are read, which takes a while and tells nobody.
+    if cases and has_few_requests(context, REQUESTS_RESERVED):
         say(f"{len(cases)} previews are reported by a later run: few of the hour's requests are left.")
         return []
     scored, decided = list[tuple[PreviewCase, GuardedPaths]](), list[DecidedCase]()
     for case in reading.turns(sorted(cases, key=lambda case: case.run.id), lambda case: case.pull):
-        with isolated(case.pull, faults):
+        with noting_faults(case.pull, faults):
             decision = outcome_without_scores(context, case)
             if isinstance(decision, Outcome):
                 decided.append((case, adjust(decision)))
             else:
                 scored.append((case, decision))
     delivered = _tell_decided(context, decided, faults, is_last_word=is_last_word)
-    if len(scored) > 1 and not is_short(context, REQUESTS_RESERVED):
+    if len(scored) > 1 and not has_few_requests(context, REQUESTS_RESERVED):
         left = context.github.requests_left
         told_now = scored if left is None else scored[: max(1, (left - REQUESTS_RESERVED) // 2)]
         context.github.list_artifacts(PREVIEW_ARTIFACT, [case.run.id for case, _ in told_now])
     turns, waiting = reading.scoring().turns(scored, lambda one: one[0].pull), len(scored)
-    while (size := min(DELIVERED_AT_ONCE, waiting)) and not is_short(context, REQUESTS_RESERVED + 2 * size):
+    while (size := min(DELIVERED_AT_ONCE, waiting)) and not has_few_requests(context, REQUESTS_RESERVED + 2 * size):
         ready: list[DecidedCase] = []
         looked_at = 0
         for case, paths in islice(turns, size):
             looked_at += 1
-            with isolated(case.pull, faults):
+            with noting_faults(case.pull, faults):
                 ready.append((case, adjust(scored_outcome(context, case, paths))))
         delivered += _tell_decided(context, ready, faults, is_last_word=is_last_word)
         waiting -= looked_at or waiting  # Without a further turn the time is up.
@@ -421,7 +422,7 @@ def _tell_while_requests_last(context: BotContext, deliveries: Sequence[Delivery
     told: set[int] = set()
     for begin in range(0, len(deliveries), DELIVERED_AT_ONCE):
         part = deliveries[begin : begin + DELIVERED_AT_ONCE]
-        if is_short(context, REQUESTS_RESERVED):
+        if has_few_requests(context, REQUESTS_RESERVED):
             break
         try:
             faults += deliver_outcomes(context, part)
@@ -429,7 +430,7 @@ def _tell_while_requests_last(context: BotContext, deliveries: Sequence[Delivery
             say(f"{len(deliveries) - begin} pull requests could not be told: {error}")
             faults.append(f"{len(deliveries) - begin} pull requests could not be told; the log of the run says why")
             break
-        except Exception as error:  # noqa: BLE001  # as in `isolated`
+        except Exception as error:  # noqa: BLE001  # as in `noting_faults`
             say(f"{len(part)} pull requests: {type(error).__name__}, which is a defect of the bot; report it")
             faults.append(f"{len(part)} pull requests could not be told; the log of the run says why")
             continue
@@ -438,7 +439,7 @@ def _tell_while_requests_last(context: BotContext, deliveries: Sequence[Delivery
 
 
 @contextmanager
-def isolated(pull: PullRequest, faults: list[str]) -> Iterator[None]:
+def noting_faults(pull: PullRequest, faults: list[str]) -> Iterator[None]:
     """Log and note a failure of one pull request, so that the others are still settled."""
     try:
         yield

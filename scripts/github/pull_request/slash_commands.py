@@ -78,15 +78,15 @@ def run_slash_command(context: BotContext) -> int:
     snapshot = read_pulls(context.github, [comment.number], with_status=False).get(comment.number)
     if snapshot is None:
         raise CommandError(OUR_FAULT, f"GitHub does not know #{comment.number}")
-    is_short = "core" in limits and limits["core"].left < REQUESTS_RESERVED
-    changes = [*_execute(context, comment, snapshot, command, is_short=is_short)]
+    has_few_requests = "core" in limits and limits["core"].left < REQUESTS_RESERVED
+    changes = [*_execute(context, comment, snapshot, command, has_few_requests=has_few_requests)]
     if refused := context.github.mutate(changes):
         raise CommandError(OUR_FAULT, *(f"GitHub refused an answer: {why}" for why in refused.values()))
     return OK
 
 
 def _execute(
-    context: BotContext, comment: CommentEvent, snapshot: PullSnapshot, command: SlashCommand, *, is_short: bool
+    context: BotContext, comment: CommentEvent, snapshot: PullSnapshot, command: SlashCommand, *, has_few_requests: bool
 ) -> Iterator[GraphQLChange]:
     """Execute a command; returns what answers it: a comment, if it has one, and the reaction."""
     if command.name in ("rank", "help"):
@@ -95,19 +95,19 @@ def _execute(
         yield GraphQLChange(name="addComment", input={"subjectId": snapshot.node_id, "body": bounded_body(body)})
         reaction = Reaction.DONE
     else:
-        reaction, why = _start(context, comment, snapshot.pull, command, is_short=is_short)
+        reaction, why = _start(context, comment, snapshot.pull, command, has_few_requests=has_few_requests)
         if why:
             say(why)
     yield GraphQLChange(name="addReaction", input={"subjectId": comment.node_id, "content": reaction.value})
 
 
 def _start(
-    context: BotContext, comment: CommentEvent, pull: PullRequest, command: SlashCommand, *, is_short: bool
+    context: BotContext, comment: CommentEvent, pull: PullRequest, command: SlashCommand, *, has_few_requests: bool
 ) -> tuple[Reaction, str]:
     """Start what a command asks for; returns why not, if it does not."""
     if pull.state != "open":
         return Reaction.REFUSED, f"#{pull.number} is closed, so there is nothing to play."
-    if is_short:
+    if has_few_requests:
         return Reaction.LATER, NOT_NOW.format("requests")
     if command.name == "retry":
         return _retry(context, comment, pull)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.host import deterministic as pins
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.loading.yaml_loader import read_challenge
 
 ROOT = Path(__file__).parents[3]
@@ -61,7 +61,7 @@ def test_replays_are_the_same_under_every_cpu_profile() -> None:
 
 
 def test_the_pins_name_every_feature_that_numpy_dispatches_on() -> None:
-    pins = pinned_environment()
+    pins = pinned_variables()
     program = (
         "from numpy._core._multiarray_umath import __cpu_features__, __cpu_dispatch__\n"
         "print([name for name in __cpu_dispatch__ if __cpu_features__[name]])"
@@ -80,12 +80,12 @@ def test_the_pins_name_every_feature_that_numpy_dispatches_on() -> None:
 
 @pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"])
 def test_arithmetic_has_one_thread(name: str) -> None:
-    assert pinned_environment()[name] == "1"
+    assert pinned_variables()[name] == "1"
 
 
 def test_the_pins_expected_of_the_locked_numpy_are_those_that_it_asks_for() -> None:
     assert f"numpy=={pins._LOCKED_NUMPY}" in (ROOT / "requirements/runtime.txt").read_text(encoding="utf-8").split()
-    assert pins._expected_pins() == pinned_environment()
+    assert pins._expected_pins() == pinned_variables()
 
 
 def test_pins_that_were_expected_wrongly_are_set_right(tmp_path: Path) -> None:
@@ -104,4 +104,4 @@ def test_pins_that_were_expected_wrongly_are_set_right(tmp_path: Path) -> None:
         check=True,
     )  # fmt: skip
 
-    assert done.stdout.strip() == pinned_environment()["NPY_DISABLE_CPU_FEATURES"]
+    assert done.stdout.strip() == pinned_variables()["NPY_DISABLE_CPU_FEATURES"]

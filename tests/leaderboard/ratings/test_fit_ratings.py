@@ -11,7 +11,7 @@ from scipy import optimize
 
 from leaderboard.ratings.connectivity import bounds_ties, core_of
 from leaderboard.ratings.davidson import Likelihood, Matches, chances, covariance
-from leaderboard.ratings.fit_ratings import ELO, PairedTotals, fit_ratings, rating_order
+from leaderboard.ratings.fit_ratings import ELO_SCALE, PairedTotals, fit_ratings, rating_order
 
 FOUR = [PairedTotals(0, 1, 2, 3, 0), PairedTotals(0, 3, 1, 4, 0), PairedTotals(1, 2, 5, 3, 0), PairedTotals(2, 3, 1, 3, 0)]
 CHOIX = [PairedTotals(0, 1, 1, 0, 0), PairedTotals(0, 1, 1, 0, 0), PairedTotals(1, 2, 1, 0, 0), PairedTotals(2, 0, 1, 0, 0)]
@@ -89,7 +89,7 @@ def test_estimates_are_those_of_a_generic_maximisation(pairings):
     best = optimize.minimize(value, np.zeros(6), method="BFGS", options={"gtol": 1e-9}).x
 
     assert ratings.theta == pytest.approx(best[:4] - best[3], abs=1e-5)
-    assert (ratings.moving_first.elo if ratings.moving_first else 0) == pytest.approx(ELO * best[4], abs=1e-3)
+    assert (ratings.moving_first.elo if ratings.moving_first else 0) == pytest.approx(ELO_SCALE * best[4], abs=1e-3)
     assert ratings.nu == pytest.approx(math.exp(best[5]), rel=1e-5)
 
 
@@ -120,7 +120,7 @@ def test_covariance_is_the_inverse_of_the_information_with_the_anchor_held():
 
     assert ratings.covariance[np.ix_([0, 2, 3], [0, 2, 3])] == pytest.approx(inverse[:3, :3])
     assert ratings.covariance[1].tolist() == [0] * 4
-    assert (ratings.high - ratings.elo)[0] == pytest.approx(1.959964 * ELO * math.sqrt(inverse[0, 0]))
+    assert (ratings.high - ratings.elo)[0] == pytest.approx(1.959964 * ELO_SCALE * math.sqrt(inverse[0, 0]))
 
 
 @pytest.mark.parametrize("players", [2, 63, 64, 150])
@@ -196,9 +196,9 @@ def test_moving_first_is_told_apart_from_strength():
     """The first mover wins three matches of four, whoever it is; between equals that is odds of 3."""
     ratings = fit_ratings([PairedTotals(0, 1, 3000, 1000, 0, 1), PairedTotals(0, 1, 1000, 3000, 0, -1)], 2, 0)
 
-    assert ratings.moving_first.elo == pytest.approx(ELO * math.log(3), abs=0.1)
+    assert ratings.moving_first.elo == pytest.approx(ELO_SCALE * math.log(3), abs=0.1)
     assert ratings.moving_first.high - ratings.moving_first.elo == pytest.approx(
-        1.959964 * ELO / math.sqrt(8000 * 3 / 16), rel=1e-3
+        1.959964 * ELO_SCALE / math.sqrt(8000 * 3 / 16), rel=1e-3
     )
     assert ratings.elo == pytest.approx([0, 0])
 
@@ -246,7 +246,7 @@ def test_nobody_played():
     assert ratings.prior == (0, 2)
     assert order_of(ratings).place.tolist() == [1, 1, 1]
     assert order_of(ratings).rank_high.tolist() == [3, 3, 3]
-    assert ratings.high[0] == pytest.approx(2 * 1.959964 * ELO)
+    assert ratings.high[0] == pytest.approx(2 * 1.959964 * ELO_SCALE)
 
 
 def test_one_player_is_the_anchor():
@@ -347,7 +347,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say():
     for _ in range(200):
         theta = random.normal(size=8)
         ratings = fit_ratings(simulated(8, 40, theta, 0.6, random), 8, 0)
-        truth = ELO * (theta - theta[0])
+        truth = ELO_SCALE * (theta - theta[0])
         covered += ((ratings.low < truth) & (truth < ratings.high))[1:].tolist()
 
     assert np.mean(covered) == pytest.approx(0.95, abs=0.025)

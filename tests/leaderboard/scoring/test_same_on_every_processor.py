@@ -5,15 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 
 ROOT = Path(__file__).parents[3]
 PROFILES = {
-    "all that is pinned for environments": pinned_environment(),
+    "all that is pinned for environments": pinned_variables(),
     "another BLAS kernel, and two threads": {"OPENBLAS_CORETYPE": "Haswell", "OPENBLAS_NUM_THREADS": "2"},
     "a BLAS kernel of old": {"OPENBLAS_CORETYPE": "Prescott"},
-    "numpy without its fast loops": {"NPY_DISABLE_CPU_FEATURES": pinned_environment()["NPY_DISABLE_CPU_FEATURES"]},
-    "a C library without AVX2 and FMA": {"GLIBC_TUNABLES": pinned_environment()["GLIBC_TUNABLES"]},
+    "numpy without its fast loops": {"NPY_DISABLE_CPU_FEATURES": pinned_variables()["NPY_DISABLE_CPU_FEATURES"]},
+    "a C library without AVX2 and FMA": {"GLIBC_TUNABLES": pinned_variables()["GLIBC_TUNABLES"]},
 }
 # All numbers of boards of a few sizes, to the last bit.
 MEASURE = """
@@ -42,7 +42,7 @@ print(checksum.hexdigest())
 
 
 def measured(profile: dict[str, str]) -> str:
-    own = {name: value for name, value in os.environ.items() if name not in pinned_environment()}
+    own = {name: value for name, value in os.environ.items() if name not in pinned_variables()}
     done = subprocess.run(
         [sys.executable, "-c", MEASURE], cwd=ROOT, env={**own, **profile}, capture_output=True, text=True, check=True
     )

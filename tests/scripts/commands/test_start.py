@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from leaderboard.planning.missing import MeasurementContext
 from scripts.command_list import COMMANDS, PINNED
 from scripts.console import say
@@ -49,7 +49,7 @@ def imported(board: Path, *words: str, watch: str = WATCHED, pinned: bool = Fals
     place = board / "imported.json"
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
     if pinned:
-        environment |= {**pinned_environment(), "PULLRANK_PINNED": "1"}
+        environment |= {**pinned_variables(), "PULLRANK_PINNED": "1"}
     command = [sys.executable, "-c", watch, str(place), *words]
     done = subprocess.run(command, cwd=board, env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.progress import ignore_progress
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
@@ -69,7 +69,7 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def play(root: Path, place: Path, drawn_from: str | None = None) -> None:
     """The agent's result and trace, as the official run leaves them, but for the sandbox; sealed, or on a commit's seeds."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in pinned_environment().items():
+        for name, value in pinned_variables().items():
             patch.setenv(name, value)
         board = Checkout(root)
         path = root / "submissions" / "alice" / "pole"

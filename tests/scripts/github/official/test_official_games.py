@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.yaml_loader import parse_challenge
@@ -42,7 +42,7 @@ from tests.scripts.github.rounds import RUN, Round, open_run, plan_round, whole_
 
 @pytest.fixture(autouse=True)
 def _pinned(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in pinned_environment().items():
+    for name, value in pinned_variables().items():
         monkeypatch.setenv(name, value)
 
 
@@ -181,7 +181,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Round:
     """A round of validations, then one of pairs that is played and not published."""
     place = tmp_path_factory.mktemp("games")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in pinned_environment().items():
+        for name, value in pinned_variables().items():
             patch.setenv(name, value)
         board = game_board(place / "board", entered("alice", MIDDLE))
         whole_round(board, place / "1")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.host.seeds.encryption import decrypt_result
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
@@ -110,7 +110,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Round:
     """A round with a probe, one that shouts, and a plain agent: played, checked and recorded."""
     place = tmp_path_factory.mktemp("sealed")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in pinned_environment().items():
+        for name, value in pinned_variables().items():
             patch.setenv(name, value)
         clone = make_board(place / "board", {"challenge.yml": CHALLENGE})
         clone.commit({**agent_files("alice", "probe", PROBE), **agent_files("bob", "shout", SHOUT)})
@@ -362,7 +362,7 @@ def test_a_sealed_result_without_a_value_to_rank_by_counts_and_is_not_played_aga
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was a failure of ours: played three times, and no quota knew of it."""
-    for name, value in pinned_environment().items():
+    for name, value in pinned_variables().items():
         monkeypatch.setenv(name, value)
     metric = b"metrics: [{name: speed, kind: steps_to_threshold, threshold: 2, direction: lower}], script: {steps"
     clone = make_board(tmp_path / "board", {"challenge.yml": CHALLENGE.replace(b"script: {steps", metric)})

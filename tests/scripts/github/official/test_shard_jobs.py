@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from evaluator.model.config.limits import Limits
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import Tier
@@ -33,7 +33,7 @@ EXCLUDED = b"""exclusions:
 
 @pytest.fixture(autouse=True)
 def _pinned(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in pinned_environment().items():
+    for name, value in pinned_variables().items():
         monkeypatch.setenv(name, value)
 
 

@@ -146,11 +146,13 @@ def test_nothing_is_noted_while_something_is_wanted(board: Clone) -> None:
     assert git(board.path, "ls-remote", "origin", PLANNED_BRANCH) == before
 
 
-@pytest.mark.parametrize("field", ["deferred", "unasked"])
+@pytest.mark.parametrize("field", ["deferred", "without_facts"])
 def test_nothing_is_noted_while_something_waits(board: Clone, field: str) -> None:
     run, results = open_run(board), results_commit(board.repository)
     work = read_workload(run, board.head, results)
-    waiting: dict[str, Any] = {"deferred": ("something",)} if field == "deferred" else {"unasked": {"path": (board.head,)}}
+    waiting: dict[str, Any] = (
+        {"deferred": ("something",)} if field == "deferred" else {"without_facts": {"path": (board.head,)}}
+    )
 
     assert note_nothing_missing(run, work, results, run.plan_context.now)
     assert not note_nothing_missing(run, replace(work, **waiting), results, run.plan_context.now)
@@ -160,7 +162,7 @@ def test_where_members_of_teams_count_nothing_is_noted_or_believed(board: Clone,
     board.commit({"challenge.yml": TEAMS})
     run, results = open_run(board), results_commit(board.repository)
     work = read_workload(replace(run, is_member=lambda *_: True), board.head, results)
-    idle = replace(work, items=(), deferred=(), unasked={})
+    idle = replace(work, items=(), deferred=(), without_facts={})
 
     assert not note_nothing_missing(run, idle, results, run.plan_context.now)
     rewrite(board, main=board.head)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.host.deterministic import pinned_environment
+from evaluator.host.deterministic import pinned_variables
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import CommandError
 from scripts.git import version_origins
@@ -32,7 +32,7 @@ TERMS = b"people: {terms: terms.md}\n"
 
 @pytest.fixture(autouse=True)
 def _pinned(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in pinned_environment().items():
+    for name, value in pinned_variables().items():
         monkeypatch.setenv(name, value)
 
 

@@ -15,6 +15,9 @@ from leaderboard.games.match_svg import BoardMark, GameDrawing, final_position_s
 from leaderboard.site_context import AllFrames, ReplayFrames
 from leaderboard.text.format import plain
 
+# Matches that a page shows at once. The script draws those behind the fold when it is opened: written down for each match,
+# the last positions were up to two thirds of a page of a hundred matches.
+FIRST_MATCHES = 12
 _PNG_PREFIX = "data:image/png;base64,"
 
 
@@ -32,9 +35,11 @@ class MatchSummary:
     """Whether a player broke a rule or could not continue."""
     plies: int
     picture: Markup
-    """The last position; empty if nothing can draw it."""
+    """The last position of one of the first matches; empty if nothing can draw it."""
     text: str
     """The last position as text, if there is no picture."""
+    folded: bool
+    """Whether the match comes after the first ones and so has no picture."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +70,7 @@ def match_replay(duel: Duel, task: Task, frames: AllFrames, names: tuple[str, st
     summaries, matches = [], []
     records = zip(duel.matches, moves_of(duel), milliseconds_of(duel), strict=True)
     for index, (match, moves, times) in enumerate(records):
-        rendered = frames.get((duel.key, index), ReplayFrames())
+        rendered, folded = frames.get((duel.key, index), ReplayFrames()), index >= FIRST_MATCHES
         first: Side = 1 if index % 2 else 0
         marks = kind.render(moves, first, match.refused) if kind else []
         summary = MatchSummary(
@@ -75,10 +80,9 @@ def match_replay(duel: Duel, task: Task, frames: AllFrames, names: tuple[str, st
             why=end_reason(match, duel, task, names),
             broken=bool(match.offenders),
             plies=match.plies,
-            picture=final_position_svg(kind, marks, f"last position of match {index + 1}")
-            if kind
-            else _last_image(rendered),
-            text=rendered.texts[-1] if rendered.texts else "",
+            picture=Markup() if folded else _final_picture(kind, marks, rendered, index + 1),
+            text=rendered.texts[-1] if rendered.texts and not folded else "",
+            folded=folded,
         )
         summaries.append(summary)
         fields: dict[str, Any] = {"first": first, "moves": moves, "ms": times, "opening": min(len(moves), task.opening)}
@@ -89,7 +93,9 @@ def match_replay(duel: Duel, task: Task, frames: AllFrames, names: tuple[str, st
     return MatchReplay(summaries=tuple(summaries), ground=ground, document=_script_json(shared))
 
 
-def _last_image(frames: ReplayFrames) -> Markup:
+def _final_picture(kind: GameDrawing | None, marks: list[BoardMark], frames: ReplayFrames, number: int) -> Markup:
+    if kind:
+        return final_position_svg(kind, marks, f"last position of match {number}")
     image = frames.images[-1] if frames.images and not frames.texts else ""
     if not image.startswith(_PNG_PREFIX):
         return Markup()
@@ -151,7 +157,8 @@ def _look(kind: GameDrawing | None) -> dict[str, Any]:
     if kind is None:
         return {}
     wide, high = kind.board
-    return {"view": f"0 0 {wide:g} {kind.height or high:g}", "ground": kind.ground, "symbols": kind.symbols}
+    views = {"view": f"0 0 {wide:g} {kind.height or high:g}", "small": f"0 0 {wide:g} {high:g}"}
+    return {**views, "ground": kind.ground, "symbols": kind.symbols}
 
 
 def _script_json(document: dict[str, Any]) -> Markup:

@@ -12,15 +12,13 @@ from leaderboard.charts.social_cards import duel_card
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, MatchCount, count_matches, shown_duels
 from leaderboard.games.game_drawings import moves_of, position_text
-from leaderboard.games.match_replay import match_replay, side_names
+from leaderboard.games.match_replay import FIRST_MATCHES, match_replay, side_names
 from leaderboard.games.opening_book import has_book, opening_book
 from leaderboard.site_context import AllFrames
 from leaderboard.text import format, urls
 
 # Players in the crosstable; the page of each player lists all its duels.
 CROSSTABLE_PLAYERS = 24
-# Matches that the page of a duel shows at once; the others are behind a click.
-FIRST_MATCHES = 12
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -187,11 +187,12 @@ def test_every_game_steps_from_start_to_end(visit, game):
     assert len(seen) == int(page.get_by_label("Position after this many moves").get_attribute("max")) + 1
 
 
-def test_without_a_script_every_last_position_is_there(visit):
+def test_without_a_script_the_first_last_positions_are_there(visit):
     page = visit(FOUR + "#match=12", java_script_enabled=False)
 
     expect(page.locator("#replay")).to_be_hidden()
-    expect(page.locator(".pr-card .pr-final")).to_have_count(20)
+    expect(page.locator(".pr-card .pr-final")).to_have_count(12)
+    expect(page.locator(".pr-card")).to_have_count(20)
     assert page.locator("[id='match=12'] .pr-final").bounding_box()["height"] > 200
     assert page.locator("[id='match=11'] .pr-final").bounding_box()["height"] < 150
 
@@ -252,6 +253,21 @@ def test_matches_are_filtered_and_most_of_them_folded(visit, record):
     first = min(range(len(record.matches)), key=lambda index: record.matches[index].plies)
     expect(numbers.first).to_have_text(str(first + 1))
     expect(page.locator(".pr-more")).to_contain_text("8 more")
+
+
+def test_matches_behind_the_fold_are_drawn_when_it_opens(visit, record):
+    page = visit(FOUR)
+    pictures = page.locator(".pr-more .pr-final")
+    assert pictures.count() == 0
+
+    page.locator(".pr-more > summary").click()
+    expect(pictures).to_have_count(8)
+    discs = "card => card.querySelectorAll('.pr-final .pr-disc').length"
+    assert [page.locator(f".pr-card:has([data-match='{n}'])").evaluate(discs) for n in range(13, 21)] == [
+        match.plies for match in record.matches[12:]
+    ]
+    views = page.locator(".pr-final").evaluate_all("all => [...new Set(all.map(one => one.getAttribute('viewBox')))]")
+    assert len(views) == 1
 
 
 def test_a_link_plays_the_last_moves(visit, record):

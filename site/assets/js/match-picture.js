@@ -1,6 +1,6 @@
 /** A match of a duel as a picture that shows the position after any number of its moves. */
 
-import { svg } from "./dom.js";
+import { el, svg } from "./dom.js";
 
 /** The picture of one match; `duel` and `match` are as the page of a duel has them in its JSON. */
 export class MatchPicture {
@@ -48,4 +48,20 @@ export class MatchPicture {
     const shown = this.match.moves.map((move, i) => (i + 1 === ply ? `[${move}]` : ` ${move} `));
     return `This game has no picture. Its moves:\n\n${shown.join(" ")}`;
   }
+}
+
+/** The last position of a match as a small picture; `number` counts from 1. */
+export function finalPosition(duel, match, number) {
+  if (match.marks === undefined && !match.images && !match.texts) return el("span", { class: "pr-none" }, "no picture");
+  const picture = new MatchPicture(duel, match);
+  picture.show(match.moves.length);
+  const { element } = picture;
+  element.classList.add(match.texts ? "pr-log" : "pr-final");
+  if (match.marks !== undefined) element.setAttribute("viewBox", duel.small);
+  for (const { shape, end } of picture.shapes) {
+    shape.classList.remove("pr-new");
+    if (end !== Infinity) shape.remove();
+  }
+  element.setAttribute(match.images ? "alt" : "aria-label", `last position of match ${number}`);
+  return element;
 }

@@ -1,6 +1,6 @@
 /* Steps through the matches of a duel, of any game: each mark has the moves at which it appears and disappears. */
 import { el, svg } from "./dom.js";
-import { MatchPicture } from "./match-picture.js";
+import { MatchPicture, finalPosition } from "./match-picture.js";
 
 /* How many moves of a match are played by themselves. */
 const LAST_MOVES = 12;
@@ -173,8 +173,17 @@ class Replay {
     this.part(".pr-status").textContent = status;
   }
 
+  /* The cards behind the fold come without pictures, because these would be most of the page. */
+  drawCards() {
+    for (const [i, card] of this.cards.entries()) {
+      const link = card.firstElementChild;
+      if (link.firstElementChild.matches(".pr-what")) link.prepend(finalPosition(this.duel, this.duel.matches[i], i + 1));
+    }
+  }
+
   /* The matches below: those that are asked for, in their order; as many as fit stand outside the fold. */
   filter(wanted) {
+    this.drawCards();
     const wins = (index) => String(this.duel.matches[index].winner ?? "draw");
     const moves = (index) => this.duel.matches[index].moves.length;
     const indexes = [...this.cards.keys()].filter((index) => ["all", "short"].includes(wanted) || wins(index) === wanted);
@@ -227,6 +236,7 @@ class Replay {
     const shown = document.querySelector(".pr-shown");
     shown.closest(".pr-filter").hidden = false;
     shown.addEventListener("change", () => this.filter(shown.value));
+    document.querySelector(".pr-more")?.addEventListener("toggle", () => this.drawCards(), { once: true });
     for (const list of document.querySelectorAll(".pr-matches")) list.addEventListener("click", (event) => {
       const link = event.target.closest("[data-match]");
       if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -12,7 +12,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import extras_needed_by, name_with_extras
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import SIDES, Duel, Side, WantedDuel
-from evaluator.model.records.result import ASKED_AGAIN, Result, WantedResult
+from evaluator.model.records.result import Result, WantedResult
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry
@@ -206,7 +206,7 @@ def _evaluations(
                 if reasons := history.reasons(work_id, wanted):
                     # What it names could not be fetched in any try, and only one more follows.
                     tries = history.all_tries_but_one(work_id)
-                    liable = bool(tries) and all(ASKED_AGAIN in result.message for result in tries)
+                    liable = bool(tries) and all(result.unfetched for result in tries)
                     items.append(WorkItem(entry=entry, task_id=task.id, wanted=wanted, reasons=reasons, owner_liable=liable))
     return items
 

@@ -413,22 +413,23 @@ def test_whose_files_failed_in_every_try_is_late(
 
     is_late = owner_liable and fault is RegistryFault
     assert result.verdict is (Verdict.TIMEOUT if is_late else Verdict.INTERNAL_ERROR)
+    assert result.unfetched == ((fault is RegistryFault and not is_late) or None)
     assert result.first_attempt is not None
     assert "status 503" in result.message
 
 
-@pytest.mark.parametrize(
-    ("messages", "answers"),
-    [
-        ([f"status 503; {ASKED_AGAIN}"] * 2, True),
-        ([f"status 503; {ASKED_AGAIN}"], False),
-        ([f"status 503; {ASKED_AGAIN}", "the engine is gone"], False),
-    ],
-)
-def test_who_could_not_be_fetched_in_all_tries_but_the_last_answers_for_that(messages: list[str], answers: bool) -> None:
-    entry, context = make.entry("alice"), MeasurementContext(runtime_digest="0" * 64, beacon="test")
+@pytest.mark.parametrize("is_sealed", [False, True])
+@pytest.mark.parametrize(("tries", "answers"), [([True, True], True), ([True], False), ([True, None], False)])
+def test_who_could_not_be_fetched_in_all_tries_but_the_last_answers_for_that(
+    tries: list[bool | None], answers: bool, is_sealed: bool
+) -> None:
+    secret = SeasonSecret(b"s" * 32)
+    beacon = secret.beacon if is_sealed else "test"
+    entry, context = make.entry("alice"), MeasurementContext(runtime_digest="0" * 64, beacon=beacon)
     (first,) = missing_work(make.challenge(), [entry], [], context, [])
-    failed = [make.result(entry, key=first.wanted.key(), verdict="internal_error", message=words) for words in messages]
+    fields = {"key": first.wanted.key(), "beacon": beacon, "verdict": "internal_error"}
+    failed = [make.result(entry, **fields, unfetched=one) for one in tries]
+    failed = [encrypt_result(result, None, None, secret)[0] for result in failed] if is_sealed else failed
 
     (item,) = missing_work(make.challenge(), [entry], failed, context, [])
 

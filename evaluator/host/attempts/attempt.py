@@ -56,6 +56,8 @@ class EvaluationEnd(AttemptEnd):
     image_digest: str | None = None
     continuations: tuple[int, ...] = ()
     """Episodes that were recorded each time an interrupted evaluation was continued."""
+    unfetched: bool = False
+    """Whether its owner's registry or web host failed."""
 
 
 def with_retry(attempt: Callable[[Event], _AttemptEnd]) -> _AttemptEnd:

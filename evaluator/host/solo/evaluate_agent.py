@@ -156,6 +156,7 @@ def make_evaluation(request: EvaluationRequest, end: EvaluationEnd, now: datetim
         "first_attempt": end.first,
         "gpus": request.gpus,
         "continued_after": end.continuations or None,
+        "unfetched": end.unfetched or None,
     }
     return Evaluation(result=Result.with_self_hash(fields), trace=content)
 
@@ -225,11 +226,12 @@ def _attempt(request: EvaluationRequest, kind: SandboxKind, opener: SandboxFacto
             try:
                 return _in_sandbox(request, opener, Path(name), callbacks)
             except AgentFault as fault:  # such as an agent's image that cannot be fetched
-                if request.owner_liable and isinstance(fault, RegistryFault):
+                unfetched = isinstance(fault, RegistryFault)
+                if request.owner_liable and unfetched:
                     words = f"it could not be started in any try: {fault}"
                     return EvaluationEnd(verdict=Verdict.TIMEOUT, message=words, sandbox=kind)
-                is_final = isinstance(fault, MachineFault)
-                return EvaluationEnd(verdict=fault.verdict, message=str(fault), sandbox=kind, is_final=is_final)
+                end = EvaluationEnd(verdict=fault.verdict, message=str(fault), sandbox=kind, unfetched=unfetched)
+                return dataclasses.replace(end, is_final=isinstance(fault, MachineFault))
 
     def failed(message: str) -> EvaluationEnd:
         return EvaluationEnd(verdict=Verdict.INTERNAL_ERROR, message=message, sandbox=kind)

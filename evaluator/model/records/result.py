@@ -82,7 +82,7 @@ class Provenance(Frozen):
     """When, in UTC."""
 
 
-# How the message of a try ends in which something that the agent names could not be fetched.
+# How the message of a try ends that failed because of a registry or web host.
 ASKED_AGAIN = "it is asked again later"
 
 
@@ -229,6 +229,8 @@ class Result(StoredRecord):
     """If it was interrupted: how many episodes were recorded each time that it went on; left out otherwise."""
     gpus: Devices | None = Field(default=None, exclude_if=is_none)
     """If the leaderboard wants graphics cards: what the agent was handed; left out otherwise."""
+    unfetched: Literal[True] | None = Field(default=None, exclude_if=is_none)
+    """If its owner's registry or web host failed, and so its image or weights could not be fetched; left out otherwise."""
     erased_sha256: Digest | None = Field(default=None, exclude_if=is_none)
     """The hash that it had before its owner's name was erased, where it was; left out otherwise."""
     self_sha256: Digest
@@ -249,6 +251,12 @@ class Result(StoredRecord):
         counts = self.continued_after or ()
         if counts and (self.script or list(counts) != sorted(counts) or (self.seeds and counts[-1] > len(self.seeds))):
             raise ValueError("an evaluation goes on after ever more of its episodes, and a script's does not")
+        return self
+
+    @model_validator(mode="after")
+    def _unfetched(self) -> Self:
+        if self.unfetched and self.verdict is not Verdict.INTERNAL_ERROR:
+            raise ValueError("an evaluation for which something could not be fetched is an internal_error")
         return self
 
     def _closed(self, part: SealedPart) -> Self:

@@ -71,7 +71,7 @@ def test_every_field_an_agent_can_write_into_is_hidden() -> None:
     known = {
         "schema", "key", "class", "task", "task_digest", "login", "login_id", "agent", "submission_digest", "season",
         "beacon", "beacon_verified", "sandbox", "runtime_digest", "verdict", "limits", "versions", "image_digest",
-        "platform", "sealed", "protocol", "erased_sha256", "gpus", "continued_after",
+        "platform", "sealed", "protocol", "erased_sha256", "gpus", "continued_after", "unfetched",
     }  # fmt: skip
 
     assert {field.alias or name for name, field in Result.model_fields.items()} - known == set(HIDDEN_FIELDS)

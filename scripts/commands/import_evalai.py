@@ -88,6 +88,9 @@ def _write(imported: ImportedChallenge, text: str, source: Path, out: Path, *, f
     for picture in imported.pictures:
         if (content := _read_beside(source, picture)) is not None:
             files[Path("site/assets") / Path(picture).name] = content
+    for folder in sorted({(out / path).parent for path in files}):
+        if not folder.resolve().is_relative_to(out.resolve()):
+            raise CommandError(USAGE, f"{folder}: leads out of {out}; remove that link, or pass --out another folder")
     for path, content in files.items():
         write_atomically(out / path, content)  # A link there is replaced: in somebody else's folder it may lead anywhere.
     return [str(path) for path in files]

@@ -129,4 +129,19 @@ def test_the_last_visit_is_kept_in_the_browser_alone(chromium, site):
     page.reload()
     expect(page.locator(".pr-visit")).to_contain_text("Since your last visit on 2026-01-15: 1 new leader, ")
     expect(page.locator(".pr-timeline .pr-fresh")).to_have_count(1)
+    errors = []
+    page.on("pageerror", lambda error: errors.append(error))
+    # Another site of the same host may write anything there.
+    for seen in ("1e300", "-1e300", "[]", "null"):
+        page.evaluate(
+            """seen => {
+          const key = Object.keys(localStorage).find((name) => name.startsWith("pullrank-visit"));
+          localStorage.setItem(key, `{"seen": ${seen}, "before": ${seen}}`);
+        }""",
+            seen,
+        )
+        page.reload()
+        expect(page.locator(".pr-timeline")).to_be_visible()
+        expect(page.locator(".pr-visit")).to_be_hidden()
+    assert errors == []
     context.close()

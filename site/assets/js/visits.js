@@ -14,7 +14,7 @@ function lastVisit(now) {
     const { seen = null, before = null } = JSON.parse(localStorage.getItem(key) ?? "{}") ?? {};
     const last = typeof seen === "number" && now - seen > ONE_VISIT ? seen : before;
     localStorage.setItem(key, JSON.stringify({ seen: now, before: last }));
-    return typeof last === "number" ? last : null;
+    return typeof last === "number" && last >= 0 && last <= now ? last : null;
   } catch {
     // Storage may be disabled, or hold something else.
     return null;

@@ -174,6 +174,23 @@ def test_nothing_is_written_through_a_link(original: Path) -> None:
     assert (original / "challenge.yml").read_text().startswith("# yaml-language-server")
 
 
+@pytest.mark.attack(
+    "linked_folder_where_an_import_writes", family="supply", outcome="one line, and nothing is written",
+    tries="A cloned folder whose site/pages is a link to a folder of the user's, whose pages an import would replace.",
+)  # fmt: skip
+def test_nothing_is_written_into_a_linked_folder(original: Path, tmp_path: Path) -> None:
+    (mine := tmp_path / "mine").mkdir()
+    (board := tmp_path / "board" / "site").mkdir(parents=True)
+    (board / "pages").symlink_to(mine)
+
+    done = run(tmp_path, str(original / "challenge_config.yaml"), "--out", "board", "--env", "CartPole-v1")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "board/site/pages: leads out of board; remove that link, or pass --out another folder\n"
+    assert not list(mine.iterdir())
+    assert not (tmp_path / "board/challenge.yml").exists()
+
+
 def test_without_an_environment_one_is_asked_for() -> None:
     imported = convert_challenge(CONFIG, lambda name: None)
 

@@ -503,6 +503,32 @@ def test_the_end_of_submissions_draws_once_for_what_stood_then(board: Clone, tmp
     assert [history.check(record).faults for record in published.recorded] == [(), ()]
 
 
+@pytest.mark.attack(
+    "folder_that_is_broken_after_the_end", family="people", outcome="the final ranks stay as they are",
+    tries="Breaks the folder of its best version once the final draws are known, so that another one holds its place.",
+)  # fmt: skip
+def test_a_folder_that_cannot_be_read_after_the_end_changes_no_final_rank(board: Clone) -> None:
+    live = board.commit({**agent_files("alice", "a", copy(1)), **agent_files("alice", "b", copy(2))})
+    final, rules = board.commit({"challenge.yml": FINAL}), parse_challenge(RULES)
+    entries, _ = read_entries(board.repository, live, rules)
+    for day, (beacon, scores) in enumerate(((live, (3.0, 2.0)), (final, (1.0, 5.0))), 1):
+        for entry, score in zip(entries, scores, strict=True):
+            at = f"2026-01-0{day}T00:00:00Z"
+            result = make.result(entry, [score] * 3, on=rules.tasks[0], beacon=beacon, at=at)
+            record_store(board.path).write(result, None)
+
+    def places() -> list[tuple[str, float, str | None]]:
+        git(board.path, "checkout", "-q", "--", "challenge.yml", "submissions")
+        rows = recorded_standings(Checkout(board.path), official=True).tasks[0].rows
+        return [(row.entry.agent, row.estimate.score, row.superseded_by) for row in rows]
+
+    before = places()
+    board.commit({"submissions/alice/a/submission.yml": b"name: broken\n"})
+
+    assert before == [("a", 1.0, None), ("b", 5.0, "alice/a")]
+    assert places() == before
+
+
 def test_the_end_cannot_be_taken_back(board: Clone) -> None:
     """Else a host, or whoever he listens to, could draw the end until it pleases."""
     final = board.commit({"challenge.yml": FINAL, **agent_files("alice")})

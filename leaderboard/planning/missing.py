@@ -12,7 +12,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import extras_needed_by, name_with_extras
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import SIDES, Duel, Side, WantedDuel
-from evaluator.model.records.result import Result, WantedResult
+from evaluator.model.records.result import FILE_DIGITS, Result, WantedResult
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry
@@ -54,9 +54,10 @@ def wanted_pairings(
 
 
 WorkId = tuple[tuple[AgentName, ...], str, str]
-"""Agents in the order of the sides, task, and key of an evaluation or a duel.
+"""Agents in the order of the sides, task, and what of the key of an evaluation or a duel names its record's file.
 
-The key alone is not enough: tasks of two phases can have equal settings, and each has results on seeds of its own.
+The key alone is not enough: tasks of two phases can have equal settings, and each has results on seeds of its own. And its
+other digits would be too much: where another version's record has the file, each round would play what none could keep.
 """
 Record = TypeVar("Record", bound=Result | Duel)
 # A failure of ours is retried so often without anybody asking; after that somebody has to look.
@@ -202,7 +203,7 @@ def _evaluations(
                     season=challenge.season,
                     beacon=beacon,
                 )
-                work_id = (entry.name,), task.id, wanted.key()
+                work_id = (entry.name,), task.id, wanted.key()[:FILE_DIGITS]
                 if reasons := history.reasons(work_id, wanted):
                     # What it names could not be fetched in any try, and only one more follows.
                     tries = history.all_tries_but_one(work_id)
@@ -246,7 +247,7 @@ def _duels(
                 season=challenge.season,
                 beacon=beacon,
             )
-            work_id = (pair[0].name, pair[1].name), task.id, wanted.key()
+            work_id = (pair[0].name, pair[1].name), task.id, wanted.key()[:FILE_DIGITS]
             if reasons := history.reasons(work_id, wanted):
                 liable = _failing_side(history.all_tries_but_one(work_id))
                 items.append(DuelWorkItem(entries=pair, task_id=task.id, wanted=wanted, reasons=reasons, liable_side=liable))
@@ -316,7 +317,7 @@ class _History(Generic[Record]):
         self._recorded: dict[WorkId, Record] = {}
         self._failed: dict[WorkId, list[Record]] = defaultdict(list)
         for record in records:
-            work_id = tuple(folders.of(side) for side in record.sides), record.task, record.key
+            work_id = tuple(folders.of(side) for side in record.sides), record.task, record.key[:FILE_DIGITS]
             if record.verdict is Verdict.INTERNAL_ERROR:
                 self._failed[work_id].append(record)
             else:

@@ -182,13 +182,18 @@ def admission_at(
 
 
 def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetime) -> AdmissionContext:
-    """What admission depends on, from this clone: git says when versions came to main; team members are not looked up."""
+    """What admission depends on, from this clone: git says when versions came to main; team members are not looked up.
+
+    Once submissions have ended, as it was then: what is merged later makes nothing late or early.
+    """
     challenge = checkout.challenge
     if not (challenge.phases or challenge.quota or challenge.people.one_team_each):
         return AdmissionContext(now=now)
     clone = GitRepository(checkout.root)
     try:
         main = clone.resolve("HEAD")
+        if main and challenge.is_final and (final := season_commits(clone, main, challenge.season).final):
+            main = final.sha
         digests = {entry.spelled_name: entry.digest for entry in entries}
         if main:
             tasks, authors = tasks_by_name(challenge, entries), authors_by_owner(challenge, entries)

@@ -180,10 +180,15 @@ class Checkout:
 
     @cached_property
     def results(self) -> list[Result]:
-        """The results that count: without those in quarantine, and of agents whose folder is faulty, not withdrawn."""
+        """The results that count: without those in quarantine, and of agents whose folder is faulty, not withdrawn.
+
+        Once submissions have ended, what a folder holds now changes nothing: its owner knows the final draws.
+        """
+        recorded = without_quarantined(self.recorded[0], self.moderation)
+        if self.challenge.is_final:
+            return recorded
         read = {agent.name for agent in self._all[0]}
         broken = {(path.parent.name.casefold(), path.name) for path in self.folders} - read - self._all[2]
-        recorded = without_quarantined(self.recorded[0], self.moderation)
         return [each for each in recorded if (each.login.casefold(), each.agent) not in broken] if broken else recorded
 
     @cached_property

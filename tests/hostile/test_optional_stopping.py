@@ -25,9 +25,10 @@ from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
 from scripts.github.official import workload
 from scripts.github.official.workload import Workload, read_workload
+from scripts.maintenance.close_season import missing_draws
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import record_store
-from scripts.standings.recorded_standings import recorded_standings
+from scripts.standings.recorded_standings import final_entries, recorded_standings
 from scripts.verification.verify_claims import MainHistory
 from tests.leaderboard import make
 from tests.scripts.github.remotes import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, git, make_board, origin_branch
@@ -501,6 +502,62 @@ def test_the_end_of_submissions_draws_once_for_what_stood_then(board: Clone, tmp
     assert planned(board).items == ()
     history = MainHistory(board.repository, board.head)
     assert [history.check(record).faults for record in published.recorded] == [(), ()]
+
+
+@pytest.mark.attack(
+    "folder_that_is_broken_after_the_end", family="people", outcome="the final ranks stay as they are",
+    tries="Breaks the folder of its best version once the final draws are known, so that another one holds its place.",
+)  # fmt: skip
+def test_a_folder_that_cannot_be_read_after_the_end_changes_no_final_rank(board: Clone) -> None:
+    live = board.commit({**agent_files("alice", "a", copy(1)), **agent_files("alice", "b", copy(2))})
+    final, rules = board.commit({"challenge.yml": FINAL}), parse_challenge(RULES)
+    entries, _ = read_entries(board.repository, live, rules)
+    for day, (beacon, scores) in enumerate(((live, (3.0, 2.0)), (final, (1.0, 5.0))), 1):
+        for entry, score in zip(entries, scores, strict=True):
+            at = f"2026-01-0{day}T00:00:00Z"
+            result = make.result(entry, [score] * 3, on=rules.tasks[0], beacon=beacon, at=at)
+            record_store(board.path).write(result, None)
+
+    def places() -> list[tuple[str, float, str | None]]:
+        git(board.path, "checkout", "-q", "--", "challenge.yml", "submissions")
+        rows = recorded_standings(Checkout(board.path), official=True).tasks[0].rows
+        return [(row.entry.agent, row.estimate.score, row.superseded_by) for row in rows]
+
+    before = places()
+    board.commit({"submissions/alice/a/submission.yml": b"name: broken\n"})
+
+    assert before == [("a", 1.0, None), ("b", 5.0, "alice/a")]
+    assert places() == before
+
+
+PHASED = (
+    b'title: Test\nseason: "1"\ntasks:\n  - {id: CartPole-v1, episodes: 3}\n  - {id: twin, env: CartPole-v1, episodes: 3}\n'
+    b'phases:\n  - {id: first, name: First, end: "2026-02-01T00:00:00Z", tasks: [twin]}\n'
+)
+
+
+@pytest.mark.attack(
+    "season_that_a_later_merge_keeps_open", family="people", outcome="not waited for",
+    tries="Names a task when its phase is over, and changes the agent after the end, so that closing waits for its draw.",
+)  # fmt: skip
+def test_what_is_merged_after_the_end_makes_no_late_entry_one_in_time(tmp_path: Path) -> None:
+    """The official run never makes that draw, so the season could not be closed."""
+    board, rules = make_board(tmp_path / "board", {"challenge.yml": PHASED}), parse_challenge(PHASED)
+    both = MANIFEST + b"tasks: [CartPole-v1, twin]\n"
+    board.commit(agent_files("alice", manifest=MANIFEST + b"tasks: [CartPole-v1]\n"), at="2026-01-10T00:00:00Z")
+    board.commit(agent_files("alice", manifest=both), at="2026-02-10T00:00:00Z")
+    final = board.commit({"challenge.yml": PHASED + b'final: "1"\n'}, at="2026-03-01T00:00:00Z")
+    (entry,) = read_entries(board.repository, final, rules)[0]
+    record_store(board.path).write(make.result(entry, [1.0] * 3, on=rules.tasks[0], beacon=final), None)
+
+    def missing() -> list[str]:
+        git(board.path, "checkout", "-q", "--", "challenge.yml", "submissions")
+        checkout = Checkout(board.path)
+        return [item.task_id for item in missing_draws(checkout, final_entries(checkout), datetime.now(UTC))]
+
+    assert missing() == []
+    board.commit(agent_files("alice", source=copy(2), manifest=both), at="2026-03-02T00:00:00Z")
+    assert missing() == []
 
 
 def test_the_end_cannot_be_taken_back(board: Clone) -> None:

@@ -29,10 +29,13 @@ from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.image_reference import ImageReference, parse_reference
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import Task
+from evaluator.model.records.result import result_path
 from evaluator.model.records.verdict import Verdict
+from leaderboard.planning.missing import MeasurementContext, missing_work
 from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duel_order
 from tests.evaluator.script_runs import MANIFEST as SCRIPT_MANIFEST
 from tests.hostile.arena import LIMITS, base, order, order_of, write_agent
+from tests.leaderboard import make
 
 ATTEMPT = """
 import os, time
@@ -312,3 +315,21 @@ def test_a_duel_that_fails_after_a_position_was_shown_is_not_held_again_at_once(
     )
 
     assert (duel.verdict, oracle.attempts, duel.first_attempt) == (Verdict.INTERNAL_ERROR, 2, None)
+
+
+@pytest.mark.attack(
+    "two_versions_of_one_file", family="cheating", outcome="the second one is not evaluated",
+    tries="Looks, in a sealed season, whose beacon is known, for two versions whose results have one name: the second one's "
+    "is never kept, so that each round plays it and no quota counts it.",
+)  # fmt: skip
+def test_a_version_whose_results_file_is_anothers_is_not_played_in_each_round() -> None:
+    """Sixteen million tries find two. What each round's job told by its length of the secret episodes was without limit."""
+    task, where = make.task(), MeasurementContext(runtime_digest="0" * 64, beacon=f"sealed-{'0' * 64}")
+    first, second = make.entry("alice", version="1"), make.entry("alice", version="2")
+    (item,) = missing_work(make.challenge(task), [second], [], where, [])
+    key = item.wanted.key()
+
+    recorded = make.result(first, [1.0], on=task, beacon=where.beacon, key=key[:12] + "0" * 52)
+
+    assert recorded.path() == result_path(task.id, "alice", "agent", key)
+    assert missing_work(make.challenge(task), [second], [recorded], where, []) == []

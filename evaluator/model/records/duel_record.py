@@ -11,6 +11,7 @@ from evaluator.model.base import EpisodeReturn, Frozen, is_none
 from evaluator.model.config.limits import Limits
 from evaluator.model.identifiers import Digest, FolderName, Line, Login, Seed, TaskId, safe_path_segment
 from evaluator.model.records.result import (
+    FILE_DIGITS,
     LOG_TAIL,
     MESSAGE,
     Beacon,
@@ -233,7 +234,7 @@ def duel_path(task_id: str, first: str, second: str, key: str) -> str:
 
     Old logins may hold several hyphens in a row, which are encoded, so that no two pairs of players share a folder.
     """
-    return f"{safe_path_segment(task_id)}/{pair_segment(first, second)}/{key[:12]}"
+    return f"{safe_path_segment(task_id)}/{pair_segment(first, second)}/{key[:FILE_DIGITS]}"
 
 
 def pair_segment(first: str, second: str) -> str:

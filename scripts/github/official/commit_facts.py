@@ -23,7 +23,7 @@ POINTS_RESERVED = 50
 
 _FACTS_FRAGMENT = """fragment facts on Commit {
   signature { isValid wasSignedByGitHub }
-  associatedPullRequests(first: 20) {
+  associatedPullRequests(first: 100) {
     nodes {
       merged
       mergeCommit { oid }

@@ -103,8 +103,9 @@ def test_a_pull_request_that_says_nothing_of_the_owner(
     tries="Opens another pull request with the commit of somebody else, to own its agent or to hide whose it is.",
 )  # fmt: skip
 def test_another_pull_request_of_ones_commit_changes_nothing(ask: Asking, standin: GitHubStandIn) -> None:
-    merge(standin, sha(1), 1)
-    merge(standin, sha(1), 2, author="eve")
+    for number in range(1, 100):
+        merge(standin, sha(1), number, author="eve")
+    merge(standin, sha(1), 100)
 
     facts = ask([sha(1)])[sha(1)]
     assert facts.login_id_of("alice") == 11

@@ -176,3 +176,26 @@ def test_who_names_many_authors_does_not_keep_the_board_from_being_planned(
     assert {login for _, login in named} == wanted
     assert {state.sha for state in named.values()} == {git(board.path, "rev-parse", f"HEAD~{commits - 1}")}
     assert len(read) <= folders * commits
+
+
+@pytest.mark.attack(
+    "folders_that_change_together", family="people", outcome="each folder's own changes are looked at",
+    tries="Has hundreds of folders under one login and changes all of them again and again, so that a plan takes hours.",
+)  # fmt: skip
+def test_who_changes_many_folders_does_not_keep_the_board_from_being_planned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders, commits, looked_at = 20, 4, list[object]()
+    board = make_board(tmp_path)
+    for commit in range(commits):
+        files = [agent_files("mallory", f"a{n}", AGENT + b"# %d of %d\n" % (n, commit)) for n in range(folders)]
+        board.commit({path: content for agent in files for path, content in agent.items()})
+    original = folder_history.groupby
+    monkeypatch.setattr(
+        folder_history, "groupby", lambda each, key: original((looked_at.append(1) or one for one in each), key)
+    )
+    work = read_workload(open_run(board), board.head, "")
+
+    assert {item.wanted.beacon for item in work.items} == {board.head}
+    assert len(work.items) == 2 * folders
+    assert len(looked_at) == 2 * folders * commits

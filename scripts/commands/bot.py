@@ -1,7 +1,6 @@
 """`pullrank bot …`: the commands that GitHub workflows call."""
 
 import os
-import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,7 +34,7 @@ from scripts.github.workflow.event import (
     read_workflow_environment,
 )
 from scripts.github.workflow.outputs import write_output
-from scripts.github.workflow.plan_context import parse_plan_context, refuse_secret, season_secret, seconds_to_wait
+from scripts.github.workflow.plan_context import ending_on_a_slot, parse_plan_context, refuse_secret, season_secret
 from scripts.github.workflow.release_files import write_release
 from scripts.options import Jobs
 from scripts.repository.checkout import open_checkout
@@ -226,15 +225,13 @@ def evaluate(
     """Play one shard of the official run."""
     at_once = parse_jobs(jobs)
     environment = _environment()
-    started = time.monotonic()
     work = replace(official_run_of_step(environment, os.environ, sandbox), plan_context=parse_plan_context(plan_context))
     checkout = open_checkout(environment.workspace.resolve())
     season_secret(work.secret, checkout.challenge)  # before anything is built
     evaluator = open_evaluator(checkout, sandbox or checkout.challenge.runners.sandbox, official=True)
     assignment = shard_jobs.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards, shard=shard)
-    played = shard_jobs.evaluate_shard(work, evaluator, assignment, out, at_once=at_once)
-    if checkout.challenge.sealed:
-        time.sleep(seconds_to_wait(time.monotonic() - started))
+    with ending_on_a_slot(checkout.challenge):
+        played = shard_jobs.evaluate_shard(work, evaluator, assignment, out, at_once=at_once)
     say(f"{played} evaluations are in {out}.")
     return OK
 

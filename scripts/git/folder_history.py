@@ -5,7 +5,9 @@ differ in the manifest alone, or for a digest.
 """
 
 import hashlib
+import heapq
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -75,6 +77,14 @@ class VersionPeriod:
     """The commit after which no folder did; None if one does now."""
 
 
+_FolderChange = tuple[int, str, AgentName, FolderState | None]
+"""Its number among those of the login, the commit, the folder, and its state after it; None if it holds no version."""
+
+
+def _commit_of(change: _FolderChange) -> str:
+    return change[1]
+
+
 class FolderHistory:
     """The states of all agents' folders."""
 
@@ -85,7 +95,10 @@ class FolderHistory:
             GitError: the commit is not here, or git takes too long.
         """
         self._repository = repository
-        self._changes: dict[str, list[tuple[str, AgentName, FolderState | None]]] = {}
+        self._changes: dict[str, list[_FolderChange]] = {}
+        # An account may have hundreds of folders and change all of them again and again.
+        self._changes_of_folder: dict[AgentName, list[_FolderChange]] = {}
+        self._states: dict[tuple[str, str], list[FolderState]] = {}
         self._now: dict[AgentName, FolderContent | None] = {}
         self._files: dict[FolderContent, tuple[FolderFile, ...]] = {}
         self._digests: dict[FolderContent, str | None] = {}
@@ -96,7 +109,20 @@ class FolderHistory:
             for name in _apply_changes(folders, changes):
                 content = self._now[name] = self._content(folders[name].values())
                 state = FolderState(name, sha, committed_at, content) if content else None
-                self._changes.setdefault(name[0].casefold(), []).append((sha, name, state))
+                self._add(sha, name, state)
+
+    def _add(self, sha: str, name: AgentName, state: FolderState | None) -> None:
+        login = name[0].casefold()
+        changes = self._changes.setdefault(login, [])
+        change = (len(changes), sha, name, state)
+        changes.append(change)
+        self._changes_of_folder.setdefault(name, []).append(change)
+        if state:
+            self._states.setdefault((login, state.content.rest), []).append(state)
+
+    def _with_files(self, login: str, content: FolderContent) -> Sequence[FolderState]:
+        """The states of a login whose files are those of a content, but for the manifest, oldest first."""
+        return self._states.get((login.casefold(), content.rest), ())
 
     def logins(self) -> list[str]:
         """Everybody who ever had a folder, in lower case."""
@@ -104,7 +130,7 @@ class FolderHistory:
 
     def of(self, login: str) -> list[FolderState]:
         """All states of all folders of a login that held a version, oldest first."""
-        return [state for _, _, state in self._changes.get(login.casefold(), ()) if state]
+        return [state for *_, state in self._changes.get(login.casefold(), ()) if state]
 
     def first(self, names: Collection[AgentName]) -> dict[AgentName, FolderState]:
         """For each folder the oldest state, in any folder of its login, of the version that it holds now.
@@ -113,14 +139,15 @@ class FolderHistory:
         are left out.
         """
         return {
-            name: next(state for state in self.of(name[0]) if state.content in contents)
+            name: next(state for state in self._with_files(name[0], now) if state.content in contents)
             for name, contents in self._versions(names).items()
+            if (now := self._now[name])
         }
 
     def in_several_states(self, names: Iterable[AgentName]) -> list[AgentName]:
         """The folders whose present files stood in several states of their login: only those can have several periods."""
         present = ((name, now) for name in names if (now := self._now.get(name)))
-        return [name for name, now in present if sum(state.content.rest == now.rest for state in self.of(name[0])) > 1]
+        return [name for name, now in present if len(self._with_files(name[0], now)) > 1]
 
     def periods(self, tasks: Mapping[AgentName, Collection[str]]) -> dict[tuple[AgentName, str], list[VersionPeriod]]:
         """For each folder and task the periods of the version that the folder holds now, oldest first.
@@ -130,16 +157,18 @@ class FolderHistory:
         versions = self._versions(tasks)
         self._read_manifests({_manifest(content) for contents in versions.values() for content in contents})
         return {
-            (name, task): self._runs(name[0], self._held(contents, task))
+            (name, task): self._runs(self._with_files(name[0], now), self._held(contents, task))
             for name, contents in versions.items()
+            if (now := self._now[name])
             for task in tasks[name]
         }
 
     def periods_of(self, login: str, digest: str, task_id: str) -> list[VersionPeriod]:
         """The periods of the version of a login with that digest, oldest first."""
-        contents = {state.content for state in self.holding(login, digest)}
+        states = list(self.holding(login, digest))
+        contents = {state.content for state in states}
         self._read_manifests(set(map(_manifest, contents)))
-        return self._runs(login, self._held(contents, task_id))
+        return self._runs(states, self._held(contents, task_id))
 
     def naming(self, authors: Mapping[str, Collection[str]]) -> dict[tuple[str, str], FolderState]:
         """For each owner and each login that its folders name as an author now, the state with which they began to.
@@ -148,28 +177,48 @@ class FolderHistory:
 
         `authors`: owner to the logins that are looked for, all in lower case.
         """
-        states = [state for owner in authors for state in self.of(owner)]
-        self._read_manifests({_manifest(state.content) for state in states})
-        found = {(owner, login): self._runs(owner, self._names(login)) for owner in authors for login in authors[owner]}
-        return {pair: runs[-1].began for pair, runs in found.items() if runs and runs[-1].left is None}
+        self._read_manifests({_manifest(state.content) for owner in authors for state in self.of(owner)})
+        return {
+            (owner, login): state
+            for owner, logins in authors.items()
+            for login, state in self._named_since(owner, logins).items()
+        }
 
-    def _names(self, login: str) -> Callable[[FolderState], bool]:
-        def names(state: FolderState) -> bool:
-            submission = self._manifests[_manifest(state.content)]
-            return submission is not None and login in author_logins(submission)
-
-        return names
+    def _named_since(self, owner: str, wanted: Collection[str]) -> dict[str, FolderState]:
+        """`naming` of one owner, by one walk for all logins: twenty in each of hundreds of folders are thousands."""
+        named, since = dict[AgentName, frozenset[str]](), dict[str, FolderState]()
+        folders = Counter[str]()
+        for _, changes in groupby(self._changes.get(owner.casefold(), ()), key=_commit_of):
+            left, begun = set[str](), dict[str, FolderState]()
+            for _, _, name, state in changes:
+                submission = self._manifests[_manifest(state.content)] if state else None
+                logins = author_logins(submission).intersection(wanted) if submission else frozenset()
+                before, named[name] = named.get(name, frozenset()), logins
+                folders.update(logins)
+                folders.subtract(before)
+                left |= before - logins
+                begun |= dict.fromkeys(logins, state) if state else {}
+            since = begun | since
+            for login in left:
+                if not folders[login]:
+                    del since[login]
+        return since
 
     def _held(self, contents: Collection[FolderContent], task_id: str) -> Callable[[FolderState], bool]:
         return lambda state: state.content in contents and self._enters(state, task_id)
 
-    def _runs(self, login: str, fits: Callable[[FolderState], bool]) -> list[VersionPeriod]:
-        """The periods in which some folder of a login fits. A commit is looked at as a whole: a move begins no period."""
+    def _runs(self, states: Iterable[FolderState], fits: Callable[[FolderState], bool]) -> list[VersionPeriod]:
+        """The periods in which some folder fits, of those states of a login that may.
+
+        A commit is looked at as a whole: a move begins no period.
+        """
+        folders = {state.name for state in states if fits(state)}
+        every = heapq.merge(*(self._changes_of_folder[name] for name in folders), key=lambda change: change[0])
         periods: list[VersionPeriod] = []
         holding: set[AgentName] = set()
-        for sha, changes in groupby(self._changes.get(login.casefold(), ()), key=lambda change: change[0]):
+        for sha, changes in groupby(every, key=_commit_of):
             was_held, began = bool(holding), None
-            for _, name, state in changes:
+            for _, _, name, state in changes:
                 if state and fits(state):
                     holding.add(name)
                     began = state
@@ -188,7 +237,7 @@ class FolderHistory:
     def _versions(self, names: Collection[AgentName]) -> dict[AgentName, set[FolderContent]]:
         """For each folder all contents, in any folder of its login, that are the version which it holds now."""
         alike = {
-            name: {state.content for state in self.of(name[0]) if state.content.rest == now.rest}
+            name: {state.content for state in self._with_files(name[0], now)}
             for name in names
             if (now := self._now.get(name))
         }

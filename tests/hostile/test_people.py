@@ -20,10 +20,11 @@ from leaderboard.core.owners import (
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.planning.missing import MeasurementContext, in_turns, missing_work
 from leaderboard.visibility import with_host_flags
+from scripts.git import folder_history
 from scripts.github.official.workload import read_workload
 from tests.leaderboard import make
 from tests.leaderboard.pages import samples
-from tests.scripts.github.remotes import AGENT, agent_files, make_board
+from tests.scripts.github.remotes import AGENT, agent_files, git, make_board
 from tests.scripts.github.rounds import open_run
 
 
@@ -149,3 +150,52 @@ def test_many_players_of_an_owner_do_not_take_their_opponents_turns(login: str) 
     matches = [{player.name.login for player in item.players} for item in work if item.players[0] != item.players[-1]]
     assert len(matches) == 48
     assert max(number for number, owners in enumerate(matches) if login not in owners) < 6
+
+
+@pytest.mark.attack(
+    "authors_of_a_hundred_folders", family="people", outcome="each manifest's authors are read once",
+    tries="Names other authors in each of its folders and changes all of them often, so that a plan of teams takes hours.",
+)  # fmt: skip
+def test_who_names_many_authors_does_not_keep_the_board_from_being_planned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders, commits, read = 10, 5, list[object]()
+
+    def manifest(folder: int, words: str) -> bytes:
+        named = [f'"@u{folder}-{number}"' for number in range(20)]
+        return f"name: A\nalgorithm: none\nauthors: [{', '.join(named)}]\ndescription: {words}\n".encode()
+
+    board = make_board(tmp_path)
+    for commit in range(commits):
+        files = [agent_files("mallory", f"a{n}", manifest=manifest(n, f"words {commit}")) for n in range(folders)]
+        board.commit({path: content for agent in files for path, content in agent.items()})
+    monkeypatch.setattr(folder_history, "author_logins", lambda submission: read.append(1) or author_logins(submission))
+    wanted = {f"u{n}-{number}" for n in range(folders) for number in range(20)}
+    named = folder_history.FolderHistory(board.repository, board.head).naming({"mallory": wanted})
+
+    assert {login for _, login in named} == wanted
+    assert {state.sha for state in named.values()} == {git(board.path, "rev-parse", f"HEAD~{commits - 1}")}
+    assert len(read) <= folders * commits
+
+
+@pytest.mark.attack(
+    "folders_that_change_together", family="people", outcome="each folder's own changes are looked at",
+    tries="Has hundreds of folders under one login and changes all of them again and again, so that a plan takes hours.",
+)  # fmt: skip
+def test_who_changes_many_folders_does_not_keep_the_board_from_being_planned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders, commits, looked_at = 20, 4, list[object]()
+    board = make_board(tmp_path)
+    for commit in range(commits):
+        files = [agent_files("mallory", f"a{n}", AGENT + b"# %d of %d\n" % (n, commit)) for n in range(folders)]
+        board.commit({path: content for agent in files for path, content in agent.items()})
+    original = folder_history.groupby
+    monkeypatch.setattr(
+        folder_history, "groupby", lambda each, key: original((looked_at.append(1) or one for one in each), key)
+    )
+    work = read_workload(open_run(board), board.head, "")
+
+    assert {item.wanted.beacon for item in work.items} == {board.head}
+    assert len(work.items) == 2 * folders
+    assert len(looked_at) == 2 * folders * commits

@@ -25,6 +25,7 @@ from evaluator.host.errors import AgentFault
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.usage import MIB
 from evaluator.model.config.image_reference import ImageReference
+from evaluator.model.config.limits import KEPT_IMAGES_MIB
 from evaluator.model.records.verdict import Verdict
 
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
@@ -208,8 +209,6 @@ def _fault(words: str) -> AgentFault:
 AGENT_REPOSITORY = "pullrank-agent"
 PULL_SECONDS = 600
 LOAD_SECONDS = 600
-# MiB of agents' images that stay for the next task; the longest unused ones are removed first.
-KEPT_IMAGES_MIB = 4096
 # An image counts as that many at least: empty files are no bytes to the engine, but fill a disk's table of files.
 LEAST_IMAGE_MIB = 256
 # What other evaluations on the machine need of its disk, beside what the engine needs for the image.

@@ -5,7 +5,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from evaluator.model.base import Frozen, misplaced
-from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.limits import KEPT_IMAGES_MIB, Limits, SubmissionLimits
 from evaluator.model.config.people import People
 from evaluator.model.config.phase import Phase, Quota, phase_fault
 from evaluator.model.config.task import Task
@@ -131,4 +131,7 @@ def _sealed_fault(challenge: Challenge) -> str | None:
     if challenge.sealed and challenge.games:
         game = challenge.games[0].id
         return f"seeds cannot be sealed on a board with a game: the moves of '{game}' show its openings; remove it"
+    if challenge.sealed and challenge.submissions.image_mib > KEPT_IMAGES_MIB:
+        why = "a larger one is fetched anew for each task, and its registry would see when the task before ended"
+        return f"sealed seeds need an 'image_mib' of at most {KEPT_IMAGES_MIB}: {why}"
     return None

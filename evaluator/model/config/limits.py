@@ -10,6 +10,8 @@ from evaluator.model.base import Frozen, is_none
 # A referee works while the agent does, but less than half the time.
 _REFEREE_CPUS = 0.5
 _MIB = 1 << 20
+# MiB of agents' images that a machine keeps for the next task.
+KEPT_IMAGES_MIB = 4096
 
 
 # Enforced by the engine or the process sandbox: memory, processors, processes and /tmp. By the watchdog: processor
@@ -55,7 +57,7 @@ class SubmissionLimits(Frozen):
     """Size of all files together, in KiB."""
     weights_mib: int = Field(default=256, ge=0, le=1 << 16)
     """Size of all files together that a submission has fetched, in MiB; 0 allows none."""
-    image_mib: int = Field(default=4096, ge=1, le=1 << 20)
+    image_mib: int = Field(default=KEPT_IMAGES_MIB, ge=1, le=1 << 20)
     """Size of an image that a submission names, in MiB."""
 
     def size_fault(self, sizes: Mapping[str, int]) -> str | None:

@@ -30,6 +30,7 @@ from scripts.github.official.shard_jobs import ShardAssignment, is_more_wanted
 from scripts.github.official.workload import OfficialRun, WorkloadItem, read_rules, read_workload
 from scripts.github.workflow.event import WorkflowEnvironment, open_github
 from scripts.github.workflow.outputs import write_output, write_summary
+from scripts.github.workflow.plan_context import ending_on_a_slot
 from scripts.repository.checkout import open_checkout
 from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, record_store
 from scripts.runs.weights_branch import keep_weights
@@ -85,7 +86,9 @@ def _check(
     paths: Sequence[Path],
     accepted: Path,
 ) -> None:
-    checked = check_shards(official, assignment, paths, accepted, datetime.now(UTC))
+    # How long replays take tells of the episodes' lengths.
+    with ending_on_a_slot(open_checkout(environment.workspace.resolve()).challenge):
+        checked = check_shards(official, assignment, paths, accepted, datetime.now(UTC))
     _write_round_report(accepted, assignment.shards, checked)
     for line in checked.refused:
         say(f"Refused: {line}")

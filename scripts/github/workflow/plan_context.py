@@ -1,7 +1,9 @@
 """What all jobs of an official run share: the time and memberships, so that each computes the same plan, and the secret."""
 
+import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -14,7 +16,8 @@ from scripts.console import OUR_FAULT, USAGE, CommandError
 
 MembershipLookup = Callable[[str, str], bool]
 """Whether a login is a member of an organisation, or of `organisation/team`."""
-# The end of a job is public, and an agent can be slow on purpose to signal something: jobs end at full multiples of this.
+# The times of a job are public, and an agent can be slow on purpose, or have much to be replayed, to signal something: what
+# depends on it lasts a full multiple of this.
 JOB_SLOT_SECONDS = 600.0
 
 
@@ -108,6 +111,12 @@ def refuse_secret(text: str) -> None:
         )
 
 
-def seconds_to_wait(elapsed: float) -> float:
-    """Seconds until a job that has run for `elapsed` seconds may end."""
-    return -elapsed % JOB_SLOT_SECONDS
+@contextlib.contextmanager
+def ending_on_a_slot(challenge: Challenge) -> Iterator[None]:
+    """In a sealed season the block lasts a full multiple of `JOB_SLOT_SECONDS`, also where it fails."""
+    begun = time.monotonic()
+    try:
+        yield
+    finally:
+        if challenge.sealed:
+            time.sleep((begun - time.monotonic()) % JOB_SLOT_SECONDS)

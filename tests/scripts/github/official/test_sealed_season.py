@@ -10,16 +10,21 @@ import subprocess
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from evaluator.host.deterministic import pinned_variables
-from evaluator.host.loading.yaml_loader import parse_challenge
+from evaluator.host.docker.agent_image import trim_images
+from evaluator.host.docker.engine import StoredImage
+from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.host.seeds.encryption import decrypt_result
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
+from evaluator.host.usage import MIB
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.limits import KEPT_IMAGES_MIB
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result, SandboxKind
@@ -36,10 +41,11 @@ from leaderboard.site_context import SiteContext
 from scripts.commands import bot, season
 from scripts.console import CommandError
 from scripts.git.data_branches import export_files, results_commit
-from scripts.github.official import check_shards, shard_jobs
+from scripts.github.official import check_shards, publish_round, shard_jobs
 from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.preview.preview_artifact import ArtifactError, read_artifact
-from scripts.github.workflow.plan_context import JOB_SLOT_SECONDS, seconds_to_wait
+from scripts.github.workflow import plan_context
+from scripts.github.workflow.plan_context import JOB_SLOT_SECONDS
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
 from scripts.repository.season_file import RevealedSecret, SeasonFile
@@ -94,6 +100,19 @@ SCRIPT_FILES: dict[str, bytes | None] = {
     "submissions/erin/s/submission.py": SCRIPT,
     "submissions/erin/s/submission.yml": b"name: S\nalgorithm: none\nkind: script\nmain_file: submission.py\n",
 }
+
+
+@dataclasses.dataclass
+class Clock:
+    """Stands for the module `time`: only sleeping takes time."""
+
+    now: float = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
 
 
 def run_with(clone: Clone, secret: str = SECRET.raw.hex()) -> OfficialRun:
@@ -238,8 +257,75 @@ def test_sealed_agents_share_no_machine(rules: bytes, sizes: list[int], tmp_path
     assert sorted(map(len, shards)) == sizes
 
 
-def test_a_job_ends_at_full_multiples_only() -> None:
-    assert [seconds_to_wait(elapsed) for elapsed in (1.0, JOB_SLOT_SECONDS, 2.5 * JOB_SLOT_SECONDS)] == [599.0, 0.0, 300.0]
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(plan_context, "time", clock)
+    return clock
+
+
+@pytest.mark.parametrize(("rules", "length"), [(CHALLENGE, 2 * JOB_SLOT_SECONDS), (OPENED, 0.0)])
+def test_a_job_ends_at_full_multiples_only(
+    rules: bytes, length: float, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it fails: what makes it fail may be the agent's."""
+    board = make_board(tmp_path, {"challenge.yml": rules})
+    git(board.path, "reset", "-q", "--hard")
+    work = SimpleNamespace(workspace=board.path, event_name="")
+    for name in ("official_run_of_step", "open_evaluator", "season_secret"):
+        monkeypatch.setattr(bot, name, lambda *given, **named: run_with(board))
+    monkeypatch.setattr(bot, "_environment", lambda: work)
+
+    def fail(*given: object, **named: object) -> None:
+        clock.now += 1.25 * JOB_SLOT_SECONDS if length else 0.0
+        raise CommandError(1, "a result cannot be written")
+
+    monkeypatch.setattr(shard_jobs, "evaluate_shard", fail)
+    with pytest.raises(CommandError, match="cannot be written"):
+        bot.evaluate(shard=0, shards=1, sha=board.head, out=tmp_path / "out")
+
+    assert clock.now == length
+
+
+@pytest.mark.attack(
+    "sealed_episodes_that_replay_slowly", family="cheating", outcome="replays last a full multiple of ten minutes",
+    tries="Makes its sealed episodes long or short where no score shows it, and is read in the time that replays take.",
+)  # fmt: skip
+def test_how_long_the_replays_of_a_sealed_season_take_is_not_public(
+    played: Round, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    original, said = publish_round.check_shards, list[float]()
+
+    def check(*given: Any) -> check_shards.CheckedShards:
+        clock.now += 7.5
+        return original(*given)
+
+    monkeypatch.setattr(publish_round, "check_shards", check)
+    monkeypatch.setattr(publish_round, "say", lambda line: said.append(clock.now))
+    monkeypatch.setattr(publish_round, "open_github", lambda environment: None)
+    work: Any = SimpleNamespace(workspace=played.clone.path, output_path=None)
+    publish_round.publish_round(
+        played.run, played.assignment(), [played.place], tmp_path, work, {publish_round.PublishStep.CHECK}
+    )
+
+    assert said == [JOB_SLOT_SECONDS]
+
+
+@pytest.mark.attack(
+    "sealed_image_that_is_fetched_for_each_task", family="images", outcome="refused where seeds are sealed",
+    tries="Is an image larger than all that stay: its registry sees, by the next task's fetch, when a sealed one ended.",
+)  # fmt: skip
+def test_an_image_of_a_sealed_season_is_fetched_once() -> None:
+    def rules(mib: int) -> bytes:
+        return CHALLENGE + f"submissions: {{image_mib: {mib}}}\n".encode()
+
+    most = parse_challenge(rules(KEPT_IMAGES_MIB)).submissions.image_mib
+    stored = [StoredImage(name="alice", size=most * MIB, used="now"), StoredImage(name="bob", size=1, used="earlier")]
+    engine: Any = SimpleNamespace(stored=lambda repository: stored[::-1], remove_image=lambda name: None)
+
+    assert trim_images(engine) == ["bob"]
+    with pytest.raises(LoadError, match="sealed seeds need an 'image_mib' of at most 4096: a larger one is fetched anew"):
+        parse_challenge(rules(most + 1))
 
 
 def test_publish_seals_anew_with_what_only_github_tells(played: Round) -> None:

@@ -157,7 +157,8 @@ def render_pages(standings: Standings, context: SiteContext, past: LeaderboardHi
     renderer = TemplateRenderer(standings, context)
     pages = {page_shell.SHELL_PAGE: page_shell.SHELL_SOURCE}
     pages[urls.HOME_PAGE] = renderer.page(
-        urls.HOME_PAGE, "home.md.jinja", events=past.events(home_page.NEWS), leads=past.leads()[:home_page.NEWS],
+        urls.HOME_PAGE, "home.md.jinja",
+        events=past.events(home_page.HOME_EVENTS), leads=past.leads()[:home_page.HOME_EVENTS],
         health=health(standings, context.results),
         season_end=home_page.season_end(standings.challenge, context.now),
     )  # fmt: skip

@@ -228,7 +228,7 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, even_empty: bool
     challenge, season = checkout.challenge, checkout.challenge.season
     revealed = checkout.seasons.of(season).revealed
     _refuse_unready(checkout, now)
-    files = season_files(checkout)
+    files = counted_record_files(checkout)
     if not files and not even_empty:
         steps = "run 'pullrank recorded' and fetch the traces first, or pass --yes to close it all the same"
         raise CommandError(USAGE, f"season {season} has no official result here; {steps}")
@@ -265,7 +265,7 @@ def frozen_folder(checkout: Checkout) -> Path:
     return checkout.root / "site" / "pages" / "seasons" / safe_path_segment(checkout.challenge.season)
 
 
-def season_files(checkout: Checkout) -> list[Path]:
+def counted_record_files(checkout: Checkout) -> list[Path]:
     """The files of the season's official results and duels, without those that a quarantine hides."""
     results, damaged = checkout.recorded
     duels, damaged_duels = checkout.recorded_duels

@@ -29,7 +29,7 @@ def shown_replays(standings: Standings) -> Iterator[tuple[TaskStandings, TaskRow
 
 @dataclass(frozen=True, kw_only=True)
 class Film:
-    """What the page of a task plays of one entry."""
+    """An entry's episode that `film.js` plays on the page of a task."""
 
     row: TaskRow
     episode: EpisodeReplay

@@ -15,7 +15,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import eligible_entries
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, owner_groups
+from leaderboard.core.owners import OwnerGroups, OwnerTries, OwnerTry, owner_groups
 from leaderboard.core.standings import Standings
 from leaderboard.core.version_folders import VersionFolders, version_folders
 from leaderboard.planning.evaluation_quota import QuotaAccounts
@@ -100,13 +100,13 @@ def _under_its_settings(task: Task, results: _Recorded) -> _Recorded:
 
 def _owner_tries(groups: OwnerGroups, results: _Recorded) -> OwnerTries:
     """The tries under earlier settings, too: these have the same seeds, so who chose among them chose for now."""
-    draws = (
-        OwnerDraw(name, groups.persons.person_of_side(result), result.submission_digest, result.beacon)
+    tries = (
+        OwnerTry(name, groups.persons.person_of_side(result), result.submission_digest, result.beacon)
         for name, of_agent in results.items()
         for result in of_agent
         if result.verdict is not Verdict.INTERNAL_ERROR
     )
-    return OwnerTries(groups, draws)
+    return OwnerTries(groups, tries)
 
 
 @dataclass(frozen=True, kw_only=True)

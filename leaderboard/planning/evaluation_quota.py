@@ -2,8 +2,8 @@
 
 A quota's account belongs to a person (by the id of the GitHub account, if one is recorded) or to a team, so neither another
 folder nor another login starts a new one. Usage is counted from the records, so a limit that the hosts change applies to
-everybody at once. A draw that was charged once is evaluated again without a charge, for whatever reason; a version that left
-main and came back has another draw, which counts again.
+everybody at once. What is charged is a version on the seeds of one beacon: it is evaluated again without a charge, for
+whatever reason; a version that left main and came back has another beacon, which counts again.
 """
 
 from collections import defaultdict
@@ -21,7 +21,7 @@ from leaderboard.core.owners import is_participant, person_index, team_people
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
 from leaderboard.planning.refusal_reasons import QuotaExhausted, QuotaPeriod, QuotaUse, Reason, quota_name
 
-ChargedDraw = tuple[str, str, str]
+Charge = tuple[str, str, str]
 """The owner's login in lower case, the digest of the version, and the beacon that its seeds come from."""
 
 
@@ -34,14 +34,14 @@ class QuotaAccount:
     """Whose quota it is; None for the season's."""
     owners: frozenset[str]
     """Logins with entries, in lower case."""
-    first: dict[ChargedDraw, datetime] = field(default_factory=dict)
-    """The draws that were charged, and when each was evaluated first."""
+    first: dict[Charge, datetime] = field(default_factory=dict)
+    """What was charged, and when it was evaluated first."""
 
-    def has(self, draw: ChargedDraw) -> bool:
-        """Whether a draw was charged; of a plan for a preview's seeds, whether any draw of the version was."""
-        login, digest, beacon = draw
+    def has(self, charge: Charge) -> bool:
+        """Whether it was charged; of a plan for a preview's seeds, whether the version was with any beacon."""
+        login, digest, beacon = charge
         is_any = beacon == PREVIEW_BEACON and any(first[:2] == (login, digest) for first in self.first)
-        return is_any or draw in self.first
+        return is_any or charge in self.first
 
     def windows(self, now: datetime) -> list[QuotaUse]:
         """Each limit and how much of it is used."""
@@ -92,7 +92,7 @@ class Deferred:
 
 @dataclass(frozen=True)
 class ChargedRecord:
-    """One official record of a draw that is charged."""
+    """One official record that is charged."""
 
     side: Result | PlayerRecord
     task_id: str
@@ -100,13 +100,13 @@ class ChargedRecord:
     at: datetime
 
     @property
-    def draw(self) -> ChargedDraw:
+    def charge(self) -> Charge:
         """What is charged."""
         return self.side.login.casefold(), self.side.submission_digest, self.beacon
 
 
 def charged_records(challenge: Challenge, records: Iterable[Result | Duel]) -> Iterator[ChargedRecord]:
-    """Every record that is charged. Many tasks are one draw; of duels only validations count, with which every draw begins.
+    """Every record that is charged. Many tasks are one charge; of duels only validations count, which come first.
 
     What never ran is charged, too: whoever can let its image or weights be missing may have computed its score first.
     """
@@ -134,15 +134,15 @@ class QuotaAccounts:
         self._logins: dict[str, set[str]] = defaultdict(set)
         for entry in entries:
             self._logins[self._persons.person_of(entry.login)].add(entry.name.login)
-        # Once submissions have ended, every version that stands has its final draw.
+        # Once submissions have ended, every version on main then is evaluated once more.
         self._quotas = [] if challenge.is_final else [(None, challenge.quota), *((p, p.quota) for p in challenge.phases)]
         self._accounts: dict[tuple[str | None, frozenset[str]], QuotaAccount] = {}
         if any(quota for _, quota in self._quotas):
             for record in charged_records(challenge, records):
                 person = self._persons.person_of_side(record.side)
                 for account in self._of(person, [record.task_id]):
-                    first = account.first.get(record.draw)
-                    account.first[record.draw] = min(first or record.at, record.at)
+                    first = account.first.get(record.charge)
+                    account.first[record.charge] = min(first or record.at, record.at)
 
     def of(self, login: str, task_ids: Iterable[str]) -> list[QuotaAccount]:
         """The accounts charged for an owner's versions on those tasks: the season's, then the phases'."""
@@ -175,19 +175,19 @@ def apply_quotas(
     for index in order:
         item = items[index]
         charges = [
-            (account, draw)
+            (account, charge)
             for entry in _charged(item)
             if is_participant(challenge.people, entry)
-            for draw in [(entry.login.casefold(), entry.digest, item.wanted.beacon)]
+            for charge in [(entry.login.casefold(), entry.digest, item.wanted.beacon)]
             for account in accounts.of(entry.login, [item.task_id])
-            if not account.has(draw)
+            if not account.has(charge)
         ]
         full = next((reason for account, _ in charges if (reason := account.exhausted(now))), None)
         if full:
             waiting[index] = Deferred(item=item, reason=full, renews=full.window.renews)
             continue
-        for account, draw in charges:
-            account.first[draw] = now
+        for account, charge in charges:
+            account.first[charge] = now
     return [item for index, item in enumerate(items) if index not in waiting], [waiting[i] for i in sorted(waiting)]
 
 

@@ -22,7 +22,7 @@ from leaderboard.core.game_standings import (
     Rating,
     RatingSnapshot,
 )
-from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, owner_groups, superseded_entries
+from leaderboard.core.owners import OwnerGroups, OwnerTries, OwnerTry, owner_groups, superseded_entries
 from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.counting_duels import (
     AgentVersion,
@@ -195,12 +195,12 @@ def _validations(duels: Iterable[Duel]) -> list[Duel]:
 
 def _owner_tries(validations: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerTries:
     """Count the versions of each owner or team that were validated, under earlier settings too, since the seeds stay."""
-    draws = (
-        OwnerDraw(name, groups.persons.person_of_side(counted.duel.players[0]), digest, counted.duel.beacon)
+    tries = (
+        OwnerTry(name, groups.persons.person_of_side(counted.duel.players[0]), digest, counted.duel.beacon)
         for counted in validations
         for name, digest in counted.pair[:1]
     )
-    return OwnerTries(groups, draws)
+    return OwnerTries(groups, tries)
 
 
 def _failures(by_validation: EntriesByValidation, owner_tries: OwnerTries) -> tuple[GameFailure, ...]:

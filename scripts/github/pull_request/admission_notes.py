@@ -87,8 +87,8 @@ def rules_after_merge(
 
 
 def _waits(accounts: QuotaAccounts, entry: Entry, task_id: str, beacon: str, now: datetime) -> QuotaExhausted | None:
-    draw = (entry.login.casefold(), entry.digest, beacon)
+    charge = (entry.login.casefold(), entry.digest, beacon)
     for account in accounts.of(entry.login, [task_id]):
-        if draw not in account.first and (full := account.exhausted(now)):
+        if charge not in account.first and (full := account.exhausted(now)):
             return full
     return None

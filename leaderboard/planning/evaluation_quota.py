@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import Phase, Quota
@@ -19,10 +20,55 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant, person_index, team_people
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
-from leaderboard.planning.refusal_reasons import QuotaExhausted, QuotaPeriod, QuotaUse, Reason, quota_name
 
 Charge = tuple[str, str, str]
 """The owner's login in lower case, the digest of the version, and the beacon that its seeds come from."""
+
+
+class QuotaPeriod(StrEnum):
+    """What a limit of a quota applies to; the value is how it is written."""
+
+    DAY = "today"
+    MONTH = "this month"
+    SEASON = "this season"
+    PHASE = "in this phase"
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuotaWindow:
+    """One limit of a quota and how much of it is used."""
+
+    period: QuotaPeriod
+    limit: int
+    """Versions allowed."""
+    used: int
+    """More than the limit if the limit was lowered."""
+    renews: datetime | None
+    """When counting starts again; None if never."""
+
+    @property
+    def left(self) -> int:
+        """Versions still allowed."""
+        return max(0, self.limit - self.used)
+
+    @property
+    def renewal(self) -> str:
+        """When counting starts again, in words."""
+        return f"renews {self.renews:%Y-%m-%d %H:%M} UTC" if self.renews else "does not renew"
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuotaExhausted:
+    """A quota that allows no further version now."""
+
+    phase: Phase | None
+    """Whose quota it is; None for the season's."""
+    window: QuotaWindow
+
+
+def quota_name(phase: Phase | None) -> str:
+    """How a quota is called: a phase's, or the season's for None."""
+    return f"quota of phase '{phase.id}'" if phase else "quota"
 
 
 @dataclass(kw_only=True)
@@ -43,7 +89,7 @@ class QuotaAccount:
         is_any = beacon == PREVIEW_BEACON and any(first[:2] == (login, digest) for first in self.first)
         return is_any or charge in self.first
 
-    def windows(self, now: datetime) -> list[QuotaUse]:
+    def windows(self, now: datetime) -> list[QuotaWindow]:
         """Each limit and how much of it is used."""
         day = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         month = day.replace(day=1)
@@ -54,7 +100,7 @@ class QuotaAccount:
             (QuotaPeriod.PHASE if self.phase else QuotaPeriod.SEASON, self.quota.total, None, None),
         ]
         return [
-            QuotaUse(period=period, limit=limit, used=self._since(begin), renews=renews)
+            QuotaWindow(period=period, limit=limit, used=self._since(begin), renews=renews)
             for period, limit, begin, renews in limits
             if limit is not None
         ]
@@ -78,16 +124,6 @@ class QuotaAccount:
         ]
         shared = f", shared by {', '.join(sorted(self.owners))}" if len(self.owners) > 1 else ""
         return f"{quota_name(self.phase)}{shared}: {'; '.join(parts)}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Deferred:
-    """Wanted work that is not admitted now."""
-
-    item: WorkItem | DuelWorkItem
-    reason: Reason
-    renews: datetime | None
-    """When it is admitted without anybody doing anything; None if never."""
 
 
 @dataclass(frozen=True)
@@ -168,10 +204,10 @@ def apply_quotas(
     accounts: QuotaAccounts,
     arrived: Mapping[AgentName, datetime],
     now: datetime,
-) -> tuple[list[WorkItem | DuelWorkItem], list[Deferred]]:
+) -> tuple[list[WorkItem | DuelWorkItem], list[tuple[WorkItem | DuelWorkItem, QuotaExhausted]]]:
     """Split items into those the quotas allow now and those that wait: first come, first served; the order stays."""
     order = sorted(range(len(items)), key=lambda i: (max(arrived.get(e.name, now) for e in items[i].players), i))
-    waiting: dict[int, Deferred] = {}
+    waiting: dict[int, tuple[WorkItem | DuelWorkItem, QuotaExhausted]] = {}
     for index in order:
         item = items[index]
         charges = [
@@ -184,7 +220,7 @@ def apply_quotas(
         ]
         full = next((reason for account, _ in charges if (reason := account.exhausted(now))), None)
         if full:
-            waiting[index] = Deferred(item=item, reason=full, renews=full.window.renews)
+            waiting[index] = item, full
             continue
         for account, charge in charges:
             account.first[charge] = now

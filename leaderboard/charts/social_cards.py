@@ -38,7 +38,7 @@ class CardLine:
     value: str
     span: tuple[float, float, float] | None = None
     """Low end, score and high end on an axis from 0, the random score, to 1, the reference or beyond. None without these
-    anchors, and where there is no interval: then it has no bar."""
+    scores, and where there is no interval: then it has no bar."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -210,7 +210,7 @@ def _decisive_episode(context: CommentContext, agent: AgentReport, row: TaskRepo
     metric = ranking_metric(row.task)
     is_behind = oriented_value(metric, row.estimate.score) < oriented_value(metric, other.score)
     which = "worst" if is_behind and min(returns) != max(returns) else "best"
-    return f"{page}#{quote(urls.task_anchor(row.task.id))}-{which}", which
+    return f"{page}#{quote(urls.task_fragment(row.task.id))}-{which}", which
 
 
 def _page_url(context: CommentContext, agent: AgentReport) -> str | None:

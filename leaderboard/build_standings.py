@@ -94,7 +94,7 @@ def _by_task(challenge: Challenge, records: Iterable[Result | Duel], folders: Ve
 def _under_its_settings(task: Task, results: _Recorded) -> _Recorded:
     """Those that were measured under the task's present settings; agents without one are left out."""
     digest = task.digest()
-    fitting = ((name, [one for one in of_agent if one.task_digest == digest]) for name, of_agent in results.items())
+    fitting = ((name, [result for result in of_agent if result.task_digest == digest]) for name, of_agent in results.items())
     return {name: of_agent for name, of_agent in fitting if of_agent}
 
 

@@ -37,7 +37,7 @@ class Film:
 
 def typical_episode(episodes: Sequence[EpisodeReplay]) -> EpisodeReplay | None:
     """The median episode: the best one is often the luckiest start. Where there is no median, the first of the others."""
-    return next((one for one in episodes if one.which == "median"), next(iter(episodes), None))
+    return next((episode for episode in episodes if episode.which == "median"), next(iter(episodes), None))
 
 
 def task_films(board: TaskStandings, episodes: Episodes) -> tuple[Film, ...]:

@@ -192,7 +192,7 @@ class QuotaAccounts:
             people = self._team.get(person) if quota.of == "team" else None
             key = phase.id if phase else None, people or frozenset([person])
             if key not in self._accounts:
-                owners = frozenset(login for one in key[1] for login in self._logins.get(one, ()))
+                owners = frozenset(login for member in key[1] for login in self._logins.get(member, ()))
                 self._accounts[key] = QuotaAccount(quota=quota, phase=phase, owners=owners)
             accounts.append(self._accounts[key])
         return accounts

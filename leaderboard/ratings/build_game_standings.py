@@ -117,7 +117,7 @@ def build_game_standings(
         uncounted: as in `build_standings`.
     """
     entries, duels = list(entries), list(duels)
-    every_duel = [*duels, *(one for one in uncounted if isinstance(one, Duel))]
+    every_duel = [*duels, *(record for record in uncounted if isinstance(record, Duel))]
     field = eligible_entries(entries, moderation, official=official)
     entered = sorted((entry for entry in field.ranking if entry.submission.plays(task)), key=name_order)
     played = counting_duels(task, season, duels, entries, official=official)
@@ -128,7 +128,7 @@ def build_game_standings(
     by_validation, owner_tries = partition_by_validation(entered, last), _owner_tries(tried, groups)
     validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.passed}
     tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
-    passive = _all_but_the_best(entered, [one for one in played if one.duel.beacon != final_beacon], groups, anchor_names)
+    passive = _all_but_the_best(entered, [m for m in played if m.duel.beacon != final_beacon], groups, anchor_names)
     superseded = passive if final_beacon else {}
     now = rate_players(validated, last, anchor_names, tries, passive)
     rows = _rows(now, by_validation, since, owner_tries, tries, superseded) if now else ()

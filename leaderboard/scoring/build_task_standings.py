@@ -123,7 +123,7 @@ class FinalPlaces:
     def _live(self, task: Task, entry: Entry) -> PooledResults:
         """The results of a version before its final draw that count."""
         results = self._recorded[task.id].get(entry.name, ())
-        return counting_results(entry, [one for one in results if one.beacon != self._final_beacon], official=True)
+        return counting_results(entry, [result for result in results if result.beacon != self._final_beacon], official=True)
 
 
 def _has_score(pooled: PooledResults) -> bool:

@@ -205,7 +205,7 @@ def _rows(
 ) -> Iterator[tuple[OverallRow, int]]:
     """Each row, and its place among all."""
     measured = _estimates(contenders, scales, values, samples)
-    unranked = [one.entry.is_unranked or one.superseded_by is not None for one in contenders]
+    unranked = [contender.entry.is_unranked or contender.superseded_by is not None for contender in contenders]
     places, among_all = ranks_with_unranked(unranked, lambda chosen: rank_intervals(chosen_entries(measured, chosen)))
     columns = zip(contenders, places, among_all, intervals(measured), values.tolist(), strict=True)
     iqm_of = interquartile_means() if interquartile_means else {}

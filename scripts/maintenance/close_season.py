@@ -287,11 +287,11 @@ def counted_record_files(checkout: Checkout) -> list[Path]:
 def _refuse_awaited_replays(checkout: Checkout) -> None:
     """Refuse while a version on main has a result that is hidden and not yet evaluated again."""
     clone, challenge = GitRepository(checkout.root), checkout.challenge
-    standing = {entry.digest for entry in read_entries(clone, clone.resolve("HEAD") or "", challenge)[0]}
+    digests_on_main = {entry.digest for entry in read_entries(clone, clone.resolve("HEAD") or "", challenge)[0]}
     hiding = [
         quarantine_of(result, checkout.moderation)
         for result in checkout.recorded[0]
-        if result.season == challenge.season and is_official(result) and result.submission_digest in standing
+        if result.season == challenge.season and is_official(result) and result.submission_digest in digests_on_main
     ]
     if count := sum(quarantine is not None and quarantine.replay for quarantine in hiding):
         raise CommandError(

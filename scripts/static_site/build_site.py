@@ -279,7 +279,9 @@ def networks(checkout: Checkout, standings: Standings) -> Mapping[str, str]:
         if leader.submission.adapter != _ADAPTER or not leader.submission.license or leader.anonymous:
             continue
         # Read anew: a site is built from a lean checkout, which keeps no files.
-        folders = [checkout.find(one.path).folder for one in checkout.read_all()[0] if one.folder.digest == leader.digest]
+        folders = [
+            checkout.find(agent.path).folder for agent in checkout.read_all()[0] if agent.folder.digest == leader.digest
+        ]
         files = [blob.content for folder in folders for blob in folder.blobs if blob.path == leader.submission.entry]
         try:
             if files:

@@ -414,7 +414,7 @@ def _tell_decided(
         Delivery(pull=case.pull, run_id=case.run.id, outcome=outcome, is_last_word=is_last_word) for case, outcome in decided
     ]
     told = _tell_while_requests_last(context, deliveries, faults)
-    return [one for one, delivery in zip(decided, deliveries, strict=True) if delivery.pull.number in told]
+    return [decision for decision, delivery in zip(decided, deliveries, strict=True) if delivery.pull.number in told]
 
 
 def _tell_while_requests_last(context: BotContext, deliveries: Sequence[Delivery], faults: list[str]) -> set[int]:

@@ -15,7 +15,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import eligible_entries
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, owner_groups
+from leaderboard.core.owners import OwnerGroups, OwnerTries, OwnerTry, owner_groups
 from leaderboard.core.standings import Standings
 from leaderboard.core.version_folders import VersionFolders, version_folders
 from leaderboard.planning.evaluation_quota import QuotaAccounts
@@ -94,19 +94,19 @@ def _by_task(challenge: Challenge, records: Iterable[Result | Duel], folders: Ve
 def _under_its_settings(task: Task, results: _Recorded) -> _Recorded:
     """Those that were measured under the task's present settings; agents without one are left out."""
     digest = task.digest()
-    fitting = ((name, [one for one in of_agent if one.task_digest == digest]) for name, of_agent in results.items())
+    fitting = ((name, [result for result in of_agent if result.task_digest == digest]) for name, of_agent in results.items())
     return {name: of_agent for name, of_agent in fitting if of_agent}
 
 
 def _owner_tries(groups: OwnerGroups, results: _Recorded) -> OwnerTries:
     """The tries under earlier settings, too: these have the same seeds, so who chose among them chose for now."""
-    draws = (
-        OwnerDraw(name, groups.persons.person_of_side(result), result.submission_digest, result.beacon)
+    tries = (
+        OwnerTry(name, groups.persons.person_of_side(result), result.submission_digest, result.beacon)
         for name, of_agent in results.items()
         for result in of_agent
         if result.verdict is not Verdict.INTERNAL_ERROR
     )
-    return OwnerTries(groups, draws)
+    return OwnerTries(groups, tries)
 
 
 @dataclass(frozen=True, kw_only=True)

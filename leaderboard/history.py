@@ -202,7 +202,7 @@ class LeaderboardHistory:
     def _of(self, board: TaskStandings) -> list[_ScoredVersion]:
         """The results of agents that are on the leaderboard or were withdrawn, oldest first."""
         if board.task.id not in self._versions:
-            names = _competing(board) | {AgentName.folded(one.login, one.agent) for one in board.withdrawn}
+            names = _competing(board) | {AgentName.folded(row.login, row.agent) for row in board.withdrawn}
             results = self._results.get(board.task.id, ())
             counting = _counting(board.task, ((self._folders.of(result), result) for result in results), names)
             self._versions[board.task.id] = _scored(board, counting)
@@ -237,7 +237,7 @@ def _task_leads(board: TaskStandings, steps: Sequence[_HistoryStep]) -> Iterator
         _put(versions, name, step.version if step.version.key is not None else None)
         former, led = leader, versions.get(leader) if leader else None
         if name == leader and step.place != 1:
-            leader = min(versions, key=lambda one: versions[one].key or (), default=None)
+            leader = min(versions, key=lambda version: versions[version].key or (), default=None)
         elif step.place == 1 and (led is None or _is_below(step.version.key, led.key or ())):
             leader = name
         if leader is not None and leader != former and leader in entries:

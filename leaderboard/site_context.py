@@ -60,7 +60,7 @@ class EpisodeReplay:
 
     @property
     def poster(self) -> str:
-        """The first frame alone, which a page shows until the film is asked for."""
+        """The first frame alone, which a page shows until the episode is played."""
         return f"{self.file.removesuffix('.webp')}-poster.webp"
 
 

@@ -124,19 +124,21 @@ def _masked(standings: StandingsInput) -> StandingsInput:
     # After names are replaced, nobody can tell which agents belong to one login or team.
     groups = owner_groups(standings.entries, standings.duels)
 
-    def drawn(beacon: str) -> str:
+    def masked_beacon(beacon: str) -> str:
         # A commit tells who brought it to main; the one that ended submissions is everybody's, as is a season's secret.
         is_everybodys = beacon in (PREVIEW_BEACON, standings.final_beacon) or secret_hash(beacon) is not None
         return beacon if is_everybodys else _pseudonym(beacon)
 
     return replace(
         standings,
-        entries=tuple(_entry(entry, mask.get(entry.spelled_name), drawn) for entry in standings.entries),
-        results=tuple(_result(result, masked(result), drawn) for result in standings.results),
-        duels=tuple(_duel(duel, masked, drawn) for duel in standings.duels if not groups.is_within_one_owner(duel)),
+        entries=tuple(_entry(entry, mask.get(entry.spelled_name), masked_beacon) for entry in standings.entries),
+        results=tuple(_result(result, masked(result), masked_beacon) for result in standings.results),
+        duels=tuple(_duel(duel, masked, masked_beacon) for duel in standings.duels if not groups.is_within_one_owner(duel)),
         uncounted=tuple(
-            _duel(one, masked, drawn) if isinstance(one, Duel) else _result(one, masked(one), drawn)
-            for one in standings.uncounted
+            _duel(record, masked, masked_beacon)
+            if isinstance(record, Duel)
+            else _result(record, masked(record), masked_beacon)
+            for record in standings.uncounted
         ),
         moderation=_moderation(standings, mask, names - mask.keys()),
     )
@@ -145,35 +147,35 @@ def _masked(standings: StandingsInput) -> StandingsInput:
 _NOBODY: dict[str, object] = {"login_id": None, "message": "", "log_tail": ""}
 
 
-def _entry(entry: Entry, masked: AgentName | None, drawn: Callable[[str], str]) -> Entry:
+def _entry(entry: Entry, masked: AgentName | None, masked_beacon: Callable[[str], str]) -> Entry:
     if masked is None:
         return entry
     digits = masked[0].removeprefix("entry-")[:SHOWN_DIGITS]
     fields = {"kind": entry.submission.kind, "tasks": entry.submission.tasks}
     submission = Submission(name=f"Entry {digits}", algorithm="not shown yet").model_copy(update=fields)
     version, (login, agent) = _pseudonym(entry.digest), masked
-    beacons = {task: frozenset(map(drawn, own)) for task, own in entry.presence_beacons.items()}
+    beacons = {task: frozenset(map(masked_beacon, of_task)) for task, of_task in entry.presence_beacons.items()}
     return replace(
         entry, login=login, agent=agent, digest=version, submission=submission, verified=None, refused={}, anonymous=True,
         presence_beacons=beacons,
     )  # fmt: skip
 
 
-def _result(result: Result, masked: AgentName | None, drawn: Callable[[str], str]) -> Result:
+def _result(result: Result, masked: AgentName | None, masked_beacon: Callable[[str], str]) -> Result:
     if masked is None:
         return result
     nowhere = Provenance(evaluated_at=result.provenance.evaluated_at)
     version = _pseudonym(result.submission_digest)
     fields: dict[str, object] = {
         "login": masked[0], "agent": masked[1], "submission_digest": version, "provenance": nowhere,
-        "beacon": drawn(result.beacon),
+        "beacon": masked_beacon(result.beacon),
     }  # fmt: skip
     # A first attempt may name an image, and an image, by its name or digest, a person; a script writes its notices itself.
     script = result.script and result.script.without_words()
     return result.model_copy(update={**fields, **_NOBODY, "first_attempt": None, "image_digest": None, "script": script})
 
 
-def _duel(duel: Duel, masked: Callable[[PlayerRecord], AgentName | None], drawn: Callable[[str], str]) -> Duel:
+def _duel(duel: Duel, masked: Callable[[PlayerRecord], AgentName | None], masked_beacon: Callable[[str], str]) -> Duel:
     names = [masked(player) for player in duel.players]
     if not any(names):
         return duel
@@ -183,7 +185,7 @@ def _duel(duel: Duel, masked: Callable[[PlayerRecord], AgentName | None], drawn:
     nowhere = Provenance(evaluated_at=duel.provenance.evaluated_at)
     fields: dict[str, object] = {
         "players": players, "matches": matches, "key": _pseudonym(duel.key), "message": "", "provenance": nowhere,
-        "beacon": drawn(duel.beacon),
+        "beacon": masked_beacon(duel.beacon),
     }  # fmt: skip
     return duel.model_copy(update={**fields, "first_attempt": None})
 

@@ -48,8 +48,8 @@ def public_part(document: dict[str, Any], trace_sha256: str | None) -> dict[str,
     cost, provenance = document["cost"], document["provenance"]
     return {
         **{name: value for name, value in document.items() if name not in HIDDEN_FIELDS},
-        "cost": {"cpu_seconds": _coarse(cost["cpu_seconds"]), "wall_seconds": _coarse(cost["wall_seconds"])},
-        "provenance": {**provenance, "evaluated_at": _hour(provenance["evaluated_at"])},
+        "cost": {"cpu_seconds": _rounded_up(cost["cpu_seconds"]), "wall_seconds": _rounded_up(cost["wall_seconds"])},
+        "provenance": {**provenance, "evaluated_at": _to_hour(provenance["evaluated_at"])},
         "trace_sha256": trace_sha256,
     }
 
@@ -59,7 +59,7 @@ def rejoined(document: dict[str, Any], hidden: dict[str, Any]) -> dict[str, Any]
     return {**{name: value for name, value in document.items() if name not in (*HIDDEN_FIELDS, "sealed")}, **hidden}
 
 
-def _coarse(seconds: float | None) -> float | None:
+def _rounded_up(seconds: float | None) -> float | None:
     if seconds is None:
         return None
     step = float(_SHORTEST_SECONDS)
@@ -68,6 +68,6 @@ def _coarse(seconds: float | None) -> float | None:
     return step
 
 
-def _hour(evaluated_at: str) -> str:
+def _to_hour(evaluated_at: str) -> str:
     at = datetime.strptime(evaluated_at, "%Y-%m-%dT%H:%M:%SZ")  # noqa: DTZ007  (it says Z, and is written back with it)
     return at.strftime("%Y-%m-%dT%H:00:00Z")

@@ -97,7 +97,7 @@ def agent_document_files(standings: Standings, context: SiteContext) -> Iterator
     """The documents of all agents, and their badges where challenge.yml asks for them."""
     inputs, agents = api_inputs(standings, context), listed_by_agent(standings, sorted(standings.entries))
     gone = context.former_entries
-    former_entries = [one for one in gone if AgentName.folded(one.login, one.agent) not in standings.entries]
+    former_entries = [former for former in gone if AgentName.folded(former.login, former.agent) not in standings.entries]
     yield from agent_files(inputs, agents, former_entries)
     if standings.challenge.badges:
         yield from badge_files(inputs, agents, former_entries)

@@ -93,18 +93,18 @@ def too_late(
     arrivals: Mapping[tuple[str, str, str], datetime],
 ) -> Iterator[GradedSubmission]:
     """The entries that came after a deadline and so were not evaluated, without a score."""
-    done = {(one.login.casefold(), one.agent, one.task.id) for one in handed}
+    done = {(submission.login.casefold(), submission.agent, submission.task.id) for submission in handed}
     for entry in entries:
         for task in challenge.tasks:
             arrived = arrivals.get((entry.login.casefold(), entry.digest, task.id))
             if arrived is None or (entry.login.casefold(), entry.agent, task.id) in done or not entry.submission.plays(task):
                 continue
-            one = GradedSubmission(
+            submission = GradedSubmission(
                 task=task, login=entry.login, agent=entry.agent, arrived=arrived, verdict=LATE_STATE, score=None,
                 order=float("-inf"),
             )  # fmt: skip
-            if one.is_late(challenge):
-                yield one
+            if submission.is_late(challenge):
+                yield submission
 
 
 def grade_rows(challenge: Challenge, entries: Iterable[Entry], handed: Iterable[GradedSubmission]) -> list[list[object]]:
@@ -114,8 +114,9 @@ def grade_rows(challenge: Challenge, entries: Iterable[Entry], handed: Iterable[
     by_team: dict[frozenset[str], dict[str, list[GradedSubmission]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:
         by_team[teams[entry.login.casefold()]].clear()
-    for one in handed:
-        by_team[teams.get(one.login.casefold(), frozenset([one.login.casefold()]))][one.task.id].append(one)
+    for submission in handed:
+        login = submission.login.casefold()
+        by_team[teams.get(login, frozenset([login]))][submission.task.id].append(submission)
     fields = [field.name for field in challenge.people.fields]
     suffixes = ("", " state", " agent", " arrived", " late")
     head = ["people", *fields, *(f"{task.id}{suffix}" for task in challenge.tasks for suffix in suffixes)]
@@ -136,13 +137,13 @@ def _answers(fields: Iterable[str], entries: list[Entry]) -> Iterator[object]:
 
 def _task_cells(challenge: Challenge, handed: list[GradedSubmission]) -> list[object]:
     """The score that came in time, state, agent, arrival, and the best late score."""
-    late = [one for one in handed if one.is_late(challenge)]
-    in_time = [one for one in handed if one not in late]
-    best = max(in_time or late, key=lambda one: (one.order, -one.arrived.timestamp()), default=None)
+    late = [submission for submission in handed if submission.is_late(challenge)]
+    in_time = [submission for submission in handed if submission not in late]
+    best = max(in_time or late, key=lambda submission: (submission.order, -submission.arrived.timestamp()), default=None)
     if best is None:
         return ["", MISSING_STATE, "", "", ""]
     state = best.verdict if in_time else LATE_STATE
-    after = max(late, key=lambda one: one.order, default=None)
+    after = max(late, key=lambda submission: submission.order, default=None)
     return [
         "" if best.score is None or not in_time else best.score, state, f"{best.login}/{best.agent}",
         best.arrived.strftime("%Y-%m-%dT%H:%M:%SZ"), "" if after is None or after.score is None else after.score,

@@ -227,7 +227,7 @@ def _task(task: Task, phase: PhaseJson | None, *, is_hidden: bool) -> TaskJson:
         "title": task.title or task.id, "description": task.description, "kind": format.task_kind(task),
         "env": task.game or task.env_id,
         "metrics": [] if task.game else [picked(MetricJson, metric) for metric in metrics_of(task)],
-        "anchors": {"random": _anchor(task.random), "reference": _anchor(task.reference)},
+        "anchors": {"random": _reference_score(task.random), "reference": _reference_score(task.reference)},
         "episodes": task.matches if task.game else task.counted, "weight": task.weight, "phase": phase,
         "hidden": is_hidden, "page": urls.task_address(task.id), "leaderboard": at("leaderboard.json"),
         "table": at("table.json"), "csv": at("leaderboard.csv"),
@@ -236,8 +236,8 @@ def _task(task: Task, phase: PhaseJson | None, *, is_hidden: bool) -> TaskJson:
     }  # fmt: skip
 
 
-def _anchor(anchor: ReferenceScore | None) -> AnchorJson | None:
-    return picked(AnchorJson, anchor) if anchor else None
+def _reference_score(reference_score: ReferenceScore | None) -> AnchorJson | None:
+    return picked(AnchorJson, reference_score) if reference_score else None
 
 
 def overall_document(inputs: ApiInputs) -> OverallJson:

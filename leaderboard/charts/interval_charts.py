@@ -65,11 +65,11 @@ def chart_scale(estimates: Iterable[Estimate], marks: Sequence[float] = ()) -> C
 
 def task_scale(task: Task, estimates: Iterable[Estimate]) -> ChartScale:
     """The scale of a task's table, with the random and the reference score as marks."""
-    return chart_scale(estimates, _anchor_scores(task))
+    return chart_scale(estimates, _reference_scores(task))
 
 
-def _anchor_scores(task: Task) -> list[float]:
-    return [anchor.score for anchor in (task.random, task.reference) if anchor]
+def _reference_scores(task: Task) -> list[float]:
+    return [reference_score.score for reference_score in (task.random, task.reference) if reference_score]
 
 
 def rating_scale(board: GameStandings, rows: Sequence[GameRow] | None = None) -> ChartScale:
@@ -78,8 +78,8 @@ def rating_scale(board: GameStandings, rows: Sequence[GameRow] | None = None) ->
 
 
 def table_scale(board: TaskStandings, rows: Sequence[TaskRow] | None = None) -> ChartScale:
-    """The scale of a task's table, or of some of its rows: that of ranked entries, with the anchors where they are near."""
-    return _zoomed_scale(board.rows if rows is None else rows, _anchor_scores(board.task))
+    """The scale of a task's table, or of some rows: of ranked entries, with the reference scores where they are near."""
+    return _zoomed_scale(board.rows if rows is None else rows, _reference_scores(board.task))
 
 
 def _zoomed_scale(rows: Sequence[TaskRow | GameRow], marks: Sequence[float]) -> ChartScale:
@@ -203,14 +203,14 @@ def score_plot(board: TaskStandings) -> Markup:
     """The scores of a task; empty without an entry that has a place."""
     rows = _plotted(board.rows)
     metric, scale = ranking_metric(board.task), table_scale(board, rows)
-    anchors = [
-        (anchor.score, name)
-        for name, anchor in (("random", board.task.random), ("reference", board.task.reference))
-        if anchor
+    reference_scores = [
+        (reference_score.score, name)
+        for name, reference_score in (("random", board.task.random), ("reference", board.task.reference))
+        if reference_score
     ]
     axis = PlotAxis(
         title=f"{metric.name}: {better(metric)}", scale=scale, decimals=digits(board.task),
-        marks=tuple((value, name) for value, name in anchors if value in scale.marks),
+        marks=tuple((value, name) for value, name in reference_scores if value in scale.marks),
     )  # fmt: skip
     return _plot(rows, axis)
 

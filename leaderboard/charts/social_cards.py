@@ -38,7 +38,7 @@ class CardLine:
     value: str
     span: tuple[float, float, float] | None = None
     """Low end, score and high end on an axis from 0, the random score, to 1, the reference or beyond. None without these
-    anchors, and where there is no interval: then it has no bar."""
+    scores, and where there is no interval: then it has no bar."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +51,8 @@ class SocialCard:
     above: tuple[str, ...]
     below: str
     lines: tuple[CardLine, ...]
-    film: str = ""
-    """The key of the result whose film gives the picture beside the lines; empty for none."""
+    episode_of: str = ""
+    """The key of the result whose typical episode gives the picture beside the lines; empty for none."""
     match: tuple[Task, Duel, int] | None = None
     """The match whose last position is the picture."""
 
@@ -149,7 +149,7 @@ def _task(standings: Standings, board: TaskStandings) -> SocialCard:
     return SocialCard(
         file=_task_file(task.id), title=(task.title or task.id, task.id), above=_title(standings),
         below=f"{format.quantity(len(board.rows), 'agent')} · {task.counted} episodes each · {better(ranking_metric(task))}",
-        lines=_board_lines(board), film=board.best.result.key if board.best else "",
+        lines=_board_lines(board), episode_of=board.best.result.key if board.best else "",
     )  # fmt: skip
 
 

@@ -136,7 +136,7 @@ def _environment() -> Environment:
         NoRunReason=NoRunReason, Verdict=Verdict,
         preview_headline=phrases.preview_headline, official_headline=phrases.official_headline,
         quantity=_trusted(format.quantity), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
-        page_url=_page_url, film=_film, link=phrases.link, link_code=phrases.link_code,
+        page_url=_page_url, decisive_episode=_decisive_episode, link=phrases.link, link_code=phrases.link_code,
         preview_command=phrases.preview_command, verify_command=phrases.verify_command, fault_place=phrases.fault_place,
         rated=phrases.rated_players, refused=phrases.refused_players,
         players_without_opponents=phrases.players_without_opponents, won_drawn_lost_bar=phrases.won_drawn_lost_bar,
@@ -198,8 +198,8 @@ def _line_url(repository: str, commit: str, agent: AgentReport, place: tuple[str
     return f"{repository}/blob/{commit}/submissions/{agent.login}/{agent.agent}/{place[0]}#L{place[1]}"
 
 
-def _film(context: CommentContext, agent: AgentReport, row: TaskReport) -> tuple[str, str] | None:
-    """Address and name of the episode that made most of the difference to the best other agent; None without a film.
+def _decisive_episode(context: CommentContext, agent: AgentReport, row: TaskReport) -> tuple[str, str] | None:
+    """Address and name of the episode that made most of the difference to the best other agent; None where no page shows it.
 
     The difference of two means is made by single episodes: most by the best one of who is ahead, and by the worst one of who
     is behind.
@@ -210,7 +210,7 @@ def _film(context: CommentContext, agent: AgentReport, row: TaskReport) -> tuple
     metric = ranking_metric(row.task)
     is_behind = oriented_value(metric, row.estimate.score) < oriented_value(metric, other.score)
     which = "worst" if is_behind and min(returns) != max(returns) else "best"
-    return f"{page}#{quote(urls.task_anchor(row.task.id))}-{which}", which
+    return f"{page}#{quote(urls.task_fragment(row.task.id))}-{which}", which
 
 
 def _page_url(context: CommentContext, agent: AgentReport) -> str | None:

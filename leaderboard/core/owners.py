@@ -286,7 +286,7 @@ def superseded_entries(
     return {entry.name: holder.shown for holder, owned in several for entry in owned if entry is not holder}
 
 
-class OwnerDraw(NamedTuple):
+class OwnerTry(NamedTuple):
     """One evaluation of a version on seeds of its own."""
 
     name: AgentName
@@ -297,29 +297,29 @@ class OwnerDraw(NamedTuple):
 
 
 class OwnerTries:
-    """How many versions and draws the people behind an agent had: a new folder or login starts no new count."""
+    """How many versions, and beacons of each, the people behind an agent had: a new folder or login starts no new count."""
 
-    def __init__(self, groups: OwnerGroups, draws: Iterable[OwnerDraw]) -> None:
+    def __init__(self, groups: OwnerGroups, tries: Iterable[OwnerTry]) -> None:
         """Count what was evaluated on one task."""
         self._groups = groups
         # A version is in one folder of its owner at a time, whatever its name.
-        self._draws: dict[AgentName | frozenset[str], set[tuple[str, str, str]]] = defaultdict(set)
-        for name, person, digest, beacon in draws:
+        self._tries: dict[AgentName | frozenset[str], set[tuple[str, str, str]]] = defaultdict(set)
+        for name, person, digest, beacon in tries:
             key = groups.team_of(person) if groups.has_owner(name) else name
-            self._draws[key].add((person, digest, beacon))
+            self._tries[key].add((person, digest, beacon))
 
     def versions(self, name: AgentName) -> int:
         """The versions of its account or team; for an example or a baseline, those of its own folder."""
         return len({(person, digest) for person, digest, _ in self._of_owner(name)})
 
     def tries(self, name: AgentName) -> int:
-        """The versions and draws that its account or team could choose from; 1 for an example or a baseline.
+        """The versions, once for each beacon, that its account or team could choose from; 1 for an example or a baseline.
 
-        Previews do not count: they are on seeds of their own, the same for everybody, so their luck says nothing of a draw.
+        Previews do not count: they are on seeds of their own, the same for everybody, so their luck says nothing of others.
         """
         if not self._groups.has_owner(name):
             return 1
         return max(1, sum(beacon != PREVIEW_BEACON for *_, beacon in self._of_owner(name)))
 
     def _of_owner(self, name: AgentName) -> Collection[tuple[str, str, str]]:
-        return self._draws.get(self._groups.people_behind(name) or name, ())
+        return self._tries.get(self._groups.people_behind(name) or name, ())

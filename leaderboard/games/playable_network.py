@@ -260,8 +260,8 @@ def _varints(message: _Fields, number: int) -> list[int]:
         elif wire == _BYTES:
             place = 0
             while place < len(value):
-                one, place = _varint(value, place)
-                values.append(_signed(one))
+                varint, place = _varint(value, place)
+                values.append(_signed(varint))
     return values
 
 

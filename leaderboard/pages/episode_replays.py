@@ -29,7 +29,7 @@ def shown_replays(standings: Standings) -> Iterator[tuple[TaskStandings, TaskRow
 
 @dataclass(frozen=True, kw_only=True)
 class Film:
-    """What the page of a task plays of one entry."""
+    """An entry's episode that `film.js` plays on the page of a task."""
 
     row: TaskRow
     episode: EpisodeReplay
@@ -37,7 +37,7 @@ class Film:
 
 def typical_episode(episodes: Sequence[EpisodeReplay]) -> EpisodeReplay | None:
     """The median episode: the best one is often the luckiest start. Where there is no median, the first of the others."""
-    return next((one for one in episodes if one.which == "median"), next(iter(episodes), None))
+    return next((episode for episode in episodes if episode.which == "median"), next(iter(episodes), None))
 
 
 def task_films(board: TaskStandings, episodes: Episodes) -> tuple[Film, ...]:

@@ -22,10 +22,10 @@ from leaderboard.text.escape_markdown import escape
 from leaderboard.text.format import format_utc
 from leaderboard.text.urls import segment
 
-# Rows of the overall table on the home page, and on its own page.
-HOME_ROWS, MOST_ROWS = 10, 100
+# Rows of the overall table on the home page, and of it or of the ledger on their own pages.
+HOME_ROWS, PAGE_ROWS = 10, 100
 # Events under "What is new", and former entries, on the home page.
-NEWS, GONE = 8, 5
+HOME_EVENTS, HOME_FORMER = 8, 5
 
 
 def feed_name(task_id: str) -> str:
@@ -138,5 +138,6 @@ def _picture(kind: GameDrawing, marks: Iterable[BoardMark], count: int, words: s
 HOME_GLOBALS: Mapping[str, object] = {
     "episode_picture": episode_picture, "match_picture": match_picture, "card_file": social_cards.task_card,
     "leaders_win": leaders_win, "won_matches": won_matches,
-    "HOME_ROWS": HOME_ROWS, "MOST_ROWS": MOST_ROWS, "GONE": GONE, "minute": to_minute, "feed_name": feed_name,
+    "HOME_ROWS": HOME_ROWS, "PAGE_ROWS": PAGE_ROWS, "HOME_FORMER": HOME_FORMER, "minute": to_minute,
+    "feed_name": feed_name,
 }  # fmt: skip

@@ -100,7 +100,7 @@ def significant_difference(board: TaskStandings) -> str | None:
 def task_history(board: TaskStandings, history: LeaderboardHistory) -> TaskHistory | None:
     """The history of a leaderboard; None before it has results of two days."""
     best_scores, ranks = history.best_scores(board), history.places_over_time(board)
-    times = [one.at for one in best_scores] + [at for one in ranks for at, _ in one.places]
+    times = [best.at for best in best_scores] + [at for line in ranks for at, _ in line.places]
     if not best_scores or day(min(times)) == day(max(times)):
         return None
     ends = (min(times), max(times))
@@ -138,7 +138,7 @@ def agent_lines(standings: Standings) -> list[AgentLine]:
                 line.tasks += 1
                 line.places += [] if listed.is_unranked else [(listed.place, board.task)]
     for line in lines.values():
-        line.places.sort(key=lambda one: one[0])
+        line.places.sort(key=lambda step: step[0])
     return sorted(lines.values(), key=_order)
 
 
@@ -157,7 +157,8 @@ def render_pages(standings: Standings, context: SiteContext, past: LeaderboardHi
     renderer = TemplateRenderer(standings, context)
     pages = {page_shell.SHELL_PAGE: page_shell.SHELL_SOURCE}
     pages[urls.HOME_PAGE] = renderer.page(
-        urls.HOME_PAGE, "home.md.jinja", events=past.events(home_page.NEWS), leads=past.leads()[:home_page.NEWS],
+        urls.HOME_PAGE, "home.md.jinja",
+        events=past.events(home_page.HOME_EVENTS), leads=past.leads()[:home_page.HOME_EVENTS],
         health=health(standings, context.results),
         season_end=home_page.season_end(standings.challenge, context.now),
     )  # fmt: skip

@@ -17,9 +17,9 @@ from leaderboard.core.owners import (
     participant_faults,
     team_conflicts,
 )
-from leaderboard.planning.evaluation_quota import Deferred, QuotaAccounts, apply_quotas
+from leaderboard.planning.evaluation_quota import QuotaAccounts, QuotaExhausted, apply_quotas
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
-from leaderboard.planning.refusal_reasons import ParticipantRefusal, PhaseRefusal, PhaseRefusalKind
+from leaderboard.planning.refusal_reasons import ParticipantRefusal, PhaseRefusal, PhaseRefusalKind, Reason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +84,19 @@ Refusals = Mapping[tuple[AgentName, str], ParticipantRefusal | PhaseRefusal]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Deferred:
+    """Wanted work that is not admitted now."""
+
+    item: WorkItem | DuelWorkItem
+    reason: Reason
+
+    @property
+    def renews(self) -> datetime | None:
+        """When it is admitted without anybody doing anything; None if never."""
+        return self.reason.window.renews if isinstance(self.reason, QuotaExhausted) else None
+
+
+@dataclass(frozen=True, kw_only=True)
 class AdmissionPlan:
     """The missing work: what may be done now, and what has to wait."""
 
@@ -134,12 +147,13 @@ def admit_work(
         wanted = missing_work(challenge, _without(challenge, entries, refused), results, measurement, duels)
     accounts = QuotaAccounts(challenge, entries, [*results, *duels] if charged is None else charged)
     items, waiting = apply_quotas(challenge, wanted, accounts, admission.arrived, admission.now)
-    return AdmissionPlan(items=tuple(items), deferred=(*deferred, *waiting))
+    deferred += [Deferred(item=item, reason=exhausted) for item, exhausted in waiting]
+    return AdmissionPlan(items=tuple(items), deferred=tuple(deferred))
 
 
 def _deferred(item: WorkItem | DuelWorkItem, refused: Refusals) -> Deferred | None:
     reasons = [reason for entry in item.players if (reason := refused.get((entry.name, item.task_id)))]
-    return Deferred(item=item, reason=reasons[0], renews=None) if reasons else None
+    return Deferred(item=item, reason=reasons[0]) if reasons else None
 
 
 def _without(challenge: Challenge, entries: Iterable[Entry], refused: Refusals) -> list[Entry]:

@@ -2,14 +2,15 @@
 
 A quota's account belongs to a person (by the id of the GitHub account, if one is recorded) or to a team, so neither another
 folder nor another login starts a new one. Usage is counted from the records, so a limit that the hosts change applies to
-everybody at once. A draw that was charged once is evaluated again without a charge, for whatever reason; a version that left
-main and came back has another draw, which counts again.
+everybody at once. What is charged is a version on the seeds of one beacon: it is evaluated again without a charge, for
+whatever reason; a version that left main and came back has another beacon, which counts again.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import Phase, Quota
@@ -19,10 +20,55 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant, person_index, team_people
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
-from leaderboard.planning.refusal_reasons import QuotaExhausted, QuotaPeriod, QuotaUse, Reason, quota_name
 
-ChargedDraw = tuple[str, str, str]
+Charge = tuple[str, str, str]
 """The owner's login in lower case, the digest of the version, and the beacon that its seeds come from."""
+
+
+class QuotaPeriod(StrEnum):
+    """What a limit of a quota applies to; the value is how it is written."""
+
+    DAY = "today"
+    MONTH = "this month"
+    SEASON = "this season"
+    PHASE = "in this phase"
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuotaWindow:
+    """One limit of a quota and how much of it is used."""
+
+    period: QuotaPeriod
+    limit: int
+    """Versions allowed."""
+    used: int
+    """More than the limit if the limit was lowered."""
+    renews: datetime | None
+    """When counting starts again; None if never."""
+
+    @property
+    def left(self) -> int:
+        """Versions still allowed."""
+        return max(0, self.limit - self.used)
+
+    @property
+    def renewal(self) -> str:
+        """When counting starts again, in words."""
+        return f"renews {self.renews:%Y-%m-%d %H:%M} UTC" if self.renews else "does not renew"
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuotaExhausted:
+    """A quota that allows no further version now."""
+
+    phase: Phase | None
+    """Whose quota it is; None for the season's."""
+    window: QuotaWindow
+
+
+def quota_name(phase: Phase | None) -> str:
+    """How a quota is called: a phase's, or the season's for None."""
+    return f"quota of phase '{phase.id}'" if phase else "quota"
 
 
 @dataclass(kw_only=True)
@@ -34,16 +80,16 @@ class QuotaAccount:
     """Whose quota it is; None for the season's."""
     owners: frozenset[str]
     """Logins with entries, in lower case."""
-    first: dict[ChargedDraw, datetime] = field(default_factory=dict)
-    """The draws that were charged, and when each was evaluated first."""
+    first: dict[Charge, datetime] = field(default_factory=dict)
+    """What was charged, and when it was evaluated first."""
 
-    def has(self, draw: ChargedDraw) -> bool:
-        """Whether a draw was charged; of a plan for a preview's seeds, whether any draw of the version was."""
-        login, digest, beacon = draw
+    def has(self, charge: Charge) -> bool:
+        """Whether it was charged; of a plan for a preview's seeds, whether the version was with any beacon."""
+        login, digest, beacon = charge
         is_any = beacon == PREVIEW_BEACON and any(first[:2] == (login, digest) for first in self.first)
-        return is_any or draw in self.first
+        return is_any or charge in self.first
 
-    def windows(self, now: datetime) -> list[QuotaUse]:
+    def windows(self, now: datetime) -> list[QuotaWindow]:
         """Each limit and how much of it is used."""
         day = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         month = day.replace(day=1)
@@ -54,7 +100,7 @@ class QuotaAccount:
             (QuotaPeriod.PHASE if self.phase else QuotaPeriod.SEASON, self.quota.total, None, None),
         ]
         return [
-            QuotaUse(period=period, limit=limit, used=self._since(begin), renews=renews)
+            QuotaWindow(period=period, limit=limit, used=self._since(begin), renews=renews)
             for period, limit, begin, renews in limits
             if limit is not None
         ]
@@ -80,19 +126,9 @@ class QuotaAccount:
         return f"{quota_name(self.phase)}{shared}: {'; '.join(parts)}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Deferred:
-    """Wanted work that is not admitted now."""
-
-    item: WorkItem | DuelWorkItem
-    reason: Reason
-    renews: datetime | None
-    """When it is admitted without anybody doing anything; None if never."""
-
-
 @dataclass(frozen=True)
 class ChargedRecord:
-    """One official record of a draw that is charged."""
+    """One official record that is charged."""
 
     side: Result | PlayerRecord
     task_id: str
@@ -100,13 +136,13 @@ class ChargedRecord:
     at: datetime
 
     @property
-    def draw(self) -> ChargedDraw:
+    def charge(self) -> Charge:
         """What is charged."""
         return self.side.login.casefold(), self.side.submission_digest, self.beacon
 
 
 def charged_records(challenge: Challenge, records: Iterable[Result | Duel]) -> Iterator[ChargedRecord]:
-    """Every record that is charged. Many tasks are one draw; of duels only validations count, with which every draw begins.
+    """Every record that is charged. Many tasks are one charge; of duels only validations count, which come first.
 
     What never ran is charged, too: whoever can let its image or weights be missing may have computed its score first.
     """
@@ -134,15 +170,15 @@ class QuotaAccounts:
         self._logins: dict[str, set[str]] = defaultdict(set)
         for entry in entries:
             self._logins[self._persons.person_of(entry.login)].add(entry.name.login)
-        # Once submissions have ended, every version that stands has its final draw.
+        # Once submissions have ended, every version on main then is evaluated once more.
         self._quotas = [] if challenge.is_final else [(None, challenge.quota), *((p, p.quota) for p in challenge.phases)]
         self._accounts: dict[tuple[str | None, frozenset[str]], QuotaAccount] = {}
         if any(quota for _, quota in self._quotas):
             for record in charged_records(challenge, records):
                 person = self._persons.person_of_side(record.side)
                 for account in self._of(person, [record.task_id]):
-                    first = account.first.get(record.draw)
-                    account.first[record.draw] = min(first or record.at, record.at)
+                    first = account.first.get(record.charge)
+                    account.first[record.charge] = min(first or record.at, record.at)
 
     def of(self, login: str, task_ids: Iterable[str]) -> list[QuotaAccount]:
         """The accounts charged for an owner's versions on those tasks: the season's, then the phases'."""
@@ -156,7 +192,7 @@ class QuotaAccounts:
             people = self._team.get(person) if quota.of == "team" else None
             key = phase.id if phase else None, people or frozenset([person])
             if key not in self._accounts:
-                owners = frozenset(login for one in key[1] for login in self._logins.get(one, ()))
+                owners = frozenset(login for member in key[1] for login in self._logins.get(member, ()))
                 self._accounts[key] = QuotaAccount(quota=quota, phase=phase, owners=owners)
             accounts.append(self._accounts[key])
         return accounts
@@ -168,26 +204,26 @@ def apply_quotas(
     accounts: QuotaAccounts,
     arrived: Mapping[AgentName, datetime],
     now: datetime,
-) -> tuple[list[WorkItem | DuelWorkItem], list[Deferred]]:
+) -> tuple[list[WorkItem | DuelWorkItem], list[tuple[WorkItem | DuelWorkItem, QuotaExhausted]]]:
     """Split items into those the quotas allow now and those that wait: first come, first served; the order stays."""
     order = sorted(range(len(items)), key=lambda i: (max(arrived.get(e.name, now) for e in items[i].players), i))
-    waiting: dict[int, Deferred] = {}
+    waiting: dict[int, tuple[WorkItem | DuelWorkItem, QuotaExhausted]] = {}
     for index in order:
         item = items[index]
         charges = [
-            (account, draw)
+            (account, charge)
             for entry in _charged(item)
             if is_participant(challenge.people, entry)
-            for draw in [(entry.login.casefold(), entry.digest, item.wanted.beacon)]
+            for charge in [(entry.login.casefold(), entry.digest, item.wanted.beacon)]
             for account in accounts.of(entry.login, [item.task_id])
-            if not account.has(draw)
+            if not account.has(charge)
         ]
         full = next((reason for account, _ in charges if (reason := account.exhausted(now))), None)
         if full:
-            waiting[index] = Deferred(item=item, reason=full, renews=full.window.renews)
+            waiting[index] = item, full
             continue
-        for account, draw in charges:
-            account.first[draw] = now
+        for account, charge in charges:
+            account.first[charge] = now
     return [item for index, item in enumerate(items) if index not in waiting], [waiting[i] for i in sorted(waiting)]
 
 

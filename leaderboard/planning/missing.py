@@ -72,7 +72,7 @@ class MissingReason(StrEnum):
     TASK_CHANGED = "the task's settings changed"
     EVALUATOR_CHANGED = "the evaluator changed"
     SEASON_CHANGED = "another season"
-    NEW_DRAW = "another draw"
+    NEW_BEACON = "another draw"
     OTHER_COMBINATION = "another combination of versions"
 
 
@@ -91,7 +91,7 @@ class _Work:
     @property
     def is_awaited(self) -> bool:
         """Whether somebody waits for it: a version was merged, for the first time or again, and nothing else changed."""
-        return self.reasons in ((MissingReason.NEW,), (MissingReason.AGENT_CHANGED,), (MissingReason.NEW_DRAW,))
+        return self.reasons in ((MissingReason.NEW,), (MissingReason.AGENT_CHANGED,), (MissingReason.NEW_BEACON,))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +139,7 @@ class MeasurementContext:
     beacon: str
     """Used where `beacons` has none."""
     beacons: Mapping[tuple[AgentName, str], tuple[str, ...]] = field(default_factory=dict)
-    """Agent, as its folder is spelled, and task to the commits that seeds come from: one for each draw, the newest last."""
+    """Agent, as its folder is spelled, and task to the commits that seeds come from: one a period, the newest last."""
     order: Mapping[str, int] = field(default_factory=dict)
     """Each beacon's position in main's history, later ones greater; not needed if there is only one beacon."""
     locks: Mapping[str, str] = field(default_factory=dict)
@@ -149,8 +149,8 @@ class MeasurementContext:
         """The digest of what measures these agents: the common one, with the locks of their extras."""
         return name_with_extras(self.runtime_digest, extras_needed_by(entry.submission for entry in entries), self.locks)
 
-    def draws_of(self, entry: Entry, task_id: str) -> tuple[str, ...]:
-        """The beacon of each of an entry's draws on a task, the newest last."""
+    def beacons_of(self, entry: Entry, task_id: str) -> tuple[str, ...]:
+        """The beacons of an entry on a task, the newest last."""
         return self.beacons.get((entry.spelled_name, task_id), (self.beacon,))
 
     def later(self, first: Entry, second: Entry, task_id: str) -> str:
@@ -159,7 +159,7 @@ class MeasurementContext:
         Raises:
             KeyError: the beacons differ and `order` lacks one of them.
         """
-        beacons = self.draws_of(first, task_id)[-1], self.draws_of(second, task_id)[-1]
+        beacons = self.beacons_of(first, task_id)[-1], self.beacons_of(second, task_id)[-1]
         return beacons[0] if beacons[0] == beacons[1] else max(beacons, key=lambda beacon: self.order[beacon])
 
 
@@ -195,7 +195,7 @@ def _evaluations(
         for task, digest in tasks:
             if not entry.submission.plays(task):
                 continue
-            for beacon in measurement.draws_of(entry, task.id):
+            for beacon in measurement.beacons_of(entry, task.id):
                 wanted = WantedResult(
                     submission_digest=entry.digest,
                     task_digest=digest,
@@ -228,15 +228,17 @@ def _duels(
         if duel.verdict is Verdict.INTERNAL_ERROR:
             failed[frozenset(side.submission_digest for side in duel.sides)].add(duel.beacon)
     # A player that came back meets nobody before its validations: a quota keeps these back, and no match.
-    draws = [(entry, frozenset(measurement.draws_of(entry, task.id))) for entry in entries]
-    entries = [replace(entry, presence_beacons={task.id: own}) if len(own) > 1 else entry for entry, own in draws]
+    beacons_of = [(entry, frozenset(measurement.beacons_of(entry, task.id))) for entry in entries]
+    entries = [
+        replace(entry, presence_beacons={task.id: several}) if len(several) > 1 else entry for entry, several in beacons_of
+    ]
     for pair in wanted_pairings(task, entries, played, season=challenge.season, baselines=challenge.baselines):
-        # A validation for every draw, so that none stays uncounted; opponents meet on the seeds of the present ones.
+        # A validation for every beacon, so that none stays uncounted; opponents meet on the seeds of the present ones.
         if pair[0].name == pair[1].name:
-            beacons = measurement.draws_of(pair[0], task.id)
+            beacons = measurement.beacons_of(pair[0], task.id)
         else:
             # And where a try of these versions failed: else a host could fail where they lose, until its player comes back.
-            stays = {beacon for entry in pair for beacon in measurement.draws_of(entry, task.id)}
+            stays = {beacon for entry in pair for beacon in measurement.beacons_of(entry, task.id)}
             present, versions = measurement.later(*pair, task.id), frozenset(entry.digest for entry in pair)
             beacons = (present, *sorted(stays & failed[versions] - {present}))
         for beacon in beacons:
@@ -351,7 +353,7 @@ class _History(Generic[Record]):
             return (MissingReason.NEW,)
         now = _Inputs.of(wanted)
         if now in earlier:
-            return (MissingReason.NEW_DRAW,)
+            return (MissingReason.NEW_BEACON,)
         reasons = {
             "versions": MissingReason.AGENT_CHANGED,
             "task_digest": MissingReason.TASK_CHANGED,

@@ -1,8 +1,7 @@
 """Why wanted work is not admitted now, as values to decide on, and `reason_in_words`, which turns them into text."""
 
 from dataclasses import dataclass
-from datetime import datetime
-from enum import Enum, StrEnum, auto
+from enum import Enum, auto
 from typing import assert_never
 
 from evaluator.model.config.people import CustomField
@@ -16,6 +15,7 @@ from leaderboard.core.owners import (
     TeamTooLarge,
     TermsNotAccepted,
 )
+from leaderboard.planning.evaluation_quota import QuotaExhausted, quota_name
 from leaderboard.text.format import format_utc
 
 
@@ -44,47 +44,6 @@ class ParticipantRefusal:
     faults: tuple[ParticipantFault, ...]
 
 
-class QuotaPeriod(StrEnum):
-    """What a limit of a quota applies to; the value is how it is written."""
-
-    DAY = "today"
-    MONTH = "this month"
-    SEASON = "this season"
-    PHASE = "in this phase"
-
-
-@dataclass(frozen=True, kw_only=True)
-class QuotaUse:
-    """One limit of a quota and how much of it is used."""
-
-    period: QuotaPeriod
-    limit: int
-    """Versions allowed."""
-    used: int
-    """More than the limit if the limit was lowered."""
-    renews: datetime | None
-    """When counting starts again; None if never."""
-
-    @property
-    def left(self) -> int:
-        """Versions still allowed."""
-        return max(0, self.limit - self.used)
-
-    @property
-    def renewal(self) -> str:
-        """When counting starts again, in words."""
-        return f"renews {self.renews:%Y-%m-%d %H:%M} UTC" if self.renews else "does not renew"
-
-
-@dataclass(frozen=True, kw_only=True)
-class QuotaExhausted:
-    """A quota that allows no further version now."""
-
-    phase: Phase | None
-    """Whose quota it is; None for the season's."""
-    window: QuotaUse
-
-
 @dataclass(frozen=True)
 class SubmissionsEnded:
     """A version that came to main after the season's submissions had ended."""
@@ -93,11 +52,6 @@ class SubmissionsEnded:
 
 
 Reason = PhaseRefusal | ParticipantRefusal | QuotaExhausted | SubmissionsEnded
-
-
-def quota_name(phase: Phase | None) -> str:
-    """How a quota is called: a phase's, or the season's for None."""
-    return f"quota of phase '{phase.id}'" if phase else "quota"
 
 
 def reason_in_words(reason: Reason | ParticipantFault) -> str:

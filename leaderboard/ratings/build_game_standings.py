@@ -22,7 +22,7 @@ from leaderboard.core.game_standings import (
     Rating,
     RatingSnapshot,
 )
-from leaderboard.core.owners import OwnerDraw, OwnerGroups, OwnerTries, owner_groups, superseded_entries
+from leaderboard.core.owners import OwnerGroups, OwnerTries, OwnerTry, owner_groups, superseded_entries
 from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.counting_duels import (
     AgentVersion,
@@ -117,7 +117,7 @@ def build_game_standings(
         uncounted: as in `build_standings`.
     """
     entries, duels = list(entries), list(duels)
-    every_duel = [*duels, *(one for one in uncounted if isinstance(one, Duel))]
+    every_duel = [*duels, *(record for record in uncounted if isinstance(record, Duel))]
     field = eligible_entries(entries, moderation, official=official)
     entered = sorted((entry for entry in field.ranking if entry.submission.plays(task)), key=name_order)
     played = counting_duels(task, season, duels, entries, official=official)
@@ -128,7 +128,7 @@ def build_game_standings(
     by_validation, owner_tries = partition_by_validation(entered, last), _owner_tries(tried, groups)
     validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.passed}
     tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
-    passive = _all_but_the_best(entered, [one for one in played if one.duel.beacon != final_beacon], groups, anchor_names)
+    passive = _all_but_the_best(entered, [m for m in played if m.duel.beacon != final_beacon], groups, anchor_names)
     superseded = passive if final_beacon else {}
     now = rate_players(validated, last, anchor_names, tries, passive)
     rows = _rows(now, by_validation, since, owner_tries, tries, superseded) if now else ()
@@ -195,12 +195,12 @@ def _validations(duels: Iterable[Duel]) -> list[Duel]:
 
 def _owner_tries(validations: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerTries:
     """Count the versions of each owner or team that were validated, under earlier settings too, since the seeds stay."""
-    draws = (
-        OwnerDraw(name, groups.persons.person_of_side(counted.duel.players[0]), digest, counted.duel.beacon)
+    tries = (
+        OwnerTry(name, groups.persons.person_of_side(counted.duel.players[0]), digest, counted.duel.beacon)
         for counted in validations
         for name, digest in counted.pair[:1]
     )
-    return OwnerTries(groups, draws)
+    return OwnerTries(groups, tries)
 
 
 def _failures(by_validation: EntriesByValidation, owner_tries: OwnerTries) -> tuple[GameFailure, ...]:

@@ -220,11 +220,11 @@ def partition_by_validation(entries: Iterable[Entry], last: Mapping[Pair, Counte
             unvalidated.append(entry)
             continue
         beacons = entry.presence_beacons.get(counted.duel.task, frozenset())
-        validations = [counted.duel, *(one for one in reversed(counted.earlier) if one.beacon in beacons)]
+        validations = [counted.duel, *(duel for duel in reversed(counted.earlier) if duel.beacon in beacons)]
         # As on other tasks another draw does not make up for one that failed: a player could come back until one is lucky.
-        if broken := next(((one, fault) for one in validations if (fault := validation_fault(one))), None):
+        if broken := next(((duel, fault) for duel in validations if (fault := validation_fault(duel))), None):
             refused.append((entry, *broken))
-        elif not beacons <= {one.beacon for one in validations}:
+        elif not beacons <= {duel.beacon for duel in validations}:
             unvalidated.append(entry)
         else:
             passed.append(entry)

@@ -74,7 +74,7 @@ def trim_count(size: int, scoring: Scoring) -> int:
 
 def by_length(returns: Sequence[Sequence[float]]) -> Iterator[Indices]:
     """The positions of results with the same number of episodes, one array for each number, ascending."""
-    lengths = np.array([len(one) for one in returns], dtype=np.intp)
+    lengths = np.array([len(row) for row in returns], dtype=np.intp)
     for length in sorted(set(lengths.tolist())):
         yield np.flatnonzero(lengths == length)
 

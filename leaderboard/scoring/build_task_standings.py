@@ -52,8 +52,8 @@ def pooled_results(fitting: Sequence[Result]) -> PooledResults:
     return tuple(failed[-1:] or pooled)
 
 
-def lacks_a_draw(entry: Entry, task: Task, pooled: PooledResults) -> bool:
-    """Whether a version that came back to main was not drawn again yet: the results so far are those that it came back for.
+def lacks_a_beacon(entry: Entry, task: Task, pooled: PooledResults) -> bool:
+    """Whether a version that came back to main lacks a result on seeds of one of its periods there.
 
     A failed result counts alone, whatever the others are.
     """
@@ -123,7 +123,7 @@ class FinalPlaces:
     def _live(self, task: Task, entry: Entry) -> PooledResults:
         """The results of a version before its final draw that count."""
         results = self._recorded[task.id].get(entry.name, ())
-        return counting_results(entry, [one for one in results if one.beacon != self._final_beacon], official=True)
+        return counting_results(entry, [result for result in results if result.beacon != self._final_beacon], official=True)
 
 
 def _has_score(pooled: PooledResults) -> bool:
@@ -199,7 +199,7 @@ def partition_results(
             continue
         results = recorded.get(entry.name, ())
         pooled = counting_results(entry, final.final_results(results) if final else results, official=official)
-        if not pooled or (official and not final and lacks_a_draw(entry, task, pooled)):
+        if not pooled or (official and not final and lacks_a_beacon(entry, task, pooled)):
             waiting.append(entry)
             continue
         counted = CountedResult(

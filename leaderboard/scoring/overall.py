@@ -1,7 +1,7 @@
 """The overall leaderboard: one number across all tasks of the season.
 
-Only tasks with both anchors, `random` and `reference`, have normalised scores; the others are left out. The mean of the
-scores ranks. Each counts at least 0, so playing badly is no worse than not playing, and at most 2.
+Only tasks with both reference scores, `random` and `reference`, have normalised scores; the others are left out. The mean
+of the scores ranks. Each counts at least 0, so playing badly is no worse than not playing, and at most 2.
 
 Beside it stands the interquartile mean over the episodes of all tasks, which ranks nobody.
 """
@@ -159,7 +159,7 @@ def overall_rows(
     superseded: Mapping[AgentName, str],
     interquartile_means: Callable[[], Mapping[Version, Estimate]] | None,
 ) -> tuple[OverallRow, ...]:
-    """Rank entries across tasks by the weighted mean over all tasks that have anchors; a missing score counts 0.
+    """Rank entries across tasks by the weighted mean over all tasks that have reference scores; a missing score counts 0.
 
     Args:
         boards: the standings of all tasks.
@@ -205,7 +205,7 @@ def _rows(
 ) -> Iterator[tuple[OverallRow, int]]:
     """Each row, and its place among all."""
     measured = _estimates(contenders, scales, values, samples)
-    unranked = [one.entry.is_unranked or one.superseded_by is not None for one in contenders]
+    unranked = [contender.entry.is_unranked or contender.superseded_by is not None for contender in contenders]
     places, among_all = ranks_with_unranked(unranked, lambda chosen: rank_intervals(chosen_entries(measured, chosen)))
     columns = zip(contenders, places, among_all, intervals(measured), values.tolist(), strict=True)
     iqm_of = interquartile_means() if interquartile_means else {}

@@ -20,7 +20,7 @@ BACKGROUND_RESULTS = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class CommonScale:
-    """The scale of normalised scores of a task, given by its anchors."""
+    """The scale of normalised scores of a task, given by its reference scores."""
 
     task: Task
     zero: float
@@ -40,7 +40,7 @@ def counted_scores(normalised: Floats) -> Floats:
 
 
 def common_scale(task: Task) -> Iterator[CommonScale]:
-    """Yield the task's scale if it has both anchors."""
+    """Yield the task's scale if it has both reference scores."""
     if task.random and task.reference:
         yield CommonScale(task=task, zero=task.random.score, one=task.reference.score)
 

@@ -37,8 +37,8 @@ def agent_page(login: str, agent: str) -> str:
     return f"agents/{login}/{_file(agent)}"
 
 
-def task_anchor(task_id: str) -> str:
-    """The anchor of a task's section; no other heading begins like it."""
+def task_fragment(task_id: str) -> str:
+    """The fragment of a task's section; no other heading begins like it."""
     return f"task-{safe_path_segment(task_id)}"
 
 

@@ -189,7 +189,7 @@ def episodes() -> int:
     """Render missing episodes of the best entries and push them to their branch."""
     environment = _environment()
     checkout, now = open_checkout(environment.workspace.resolve(), is_lean=True), datetime.now(UTC)
-    wanted = render_episodes.replayed_results(checkout, recorded_standings(checkout, official=True, now=now))
+    wanted = render_episodes.render_requests(checkout, recorded_standings(checkout, official=True, now=now))
     folder = render_episodes.episodes_folder(checkout.root)
     changed = episode_branch.update(open_clone(environment), checkout.challenge.season, wanted, folder, now)
     state = "was replaced" if changed else "stays as it is"

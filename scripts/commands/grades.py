@@ -28,14 +28,14 @@ def run(
     checkout = open_checkout(Path.cwd())
     challenge, moderation = checkout.challenge, checkout.moderation
 
-    erased = {one.login.casefold() for one in moderation.erasures}
+    erased = {erasure.login.casefold() for erasure in moderation.erasures}
 
     def counts(login: str, agent: str, digest: str | None = None) -> bool:
         nobody = login == LOCAL or login.casefold() in erased
         return not nobody and not challenge.people.is_host(login) and moderation.exclusion_of(login, agent, digest) is None
 
-    standing = [agent.entry() for agent in checkout.read_all()[0]]
-    entries, folders = [entry for entry in standing if counts(*entry.version)], version_folders(standing)
+    on_main = [agent.entry() for agent in checkout.read_all()[0]]
+    entries, folders = [entry for entry in on_main if counts(*entry.version)], version_folders(on_main)
     results = [
         result
         for result in of_our_sandbox(checkout, without_quarantined(checkout.recorded[0], moderation))
@@ -51,7 +51,7 @@ def run(
     handed = list(handed_in(challenge, results, arrivals))
     if challenge.games:
         rated = ratings(recorded_standings(checkout, official=True), arrivals)
-        handed += [one for one in rated if counts(one.login, one.agent)]
+        handed += [submission for submission in rated if counts(submission.login, submission.agent)]
     if not handed:
         say("No official result is here: 'pullrank recorded' fetches them.")
     rows = grade_rows(challenge, entries, [*handed, *too_late(challenge, entries, handed, arrivals)])

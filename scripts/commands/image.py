@@ -100,7 +100,7 @@ def sbom(
     engine, base, name = _sources(names)
     with _engine_faults():
         evaluator_image.ensure_evaluator_image(engine, base, lambda line: None, names)
-        made = bill_of_materials(engine, name, [image_lock(), *(lock_file(one).decode() for one in names)])
+        made = bill_of_materials(engine, name, [image_lock(), *(lock_file(extra).decode() for extra in names)])
     if out is None:
         print_json(made)
         return OK

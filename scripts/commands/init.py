@@ -99,7 +99,7 @@ def _check(challenge: Challenge, owner: str, repository: str, tasks: list[str]) 
     if not REPOSITORY_NAME.fullmatch(repository):
         raise CommandError(USAGE, f"--repository {repository!r} is not owner/name")
     ids = [each.id for each in challenge.tasks]
-    if unknown := next((one for one in tasks if one not in ids), None):
+    if unknown := next((task_id for task_id in tasks if task_id not in ids), None):
         raise CommandError(USAGE, f"there is no task {unknown!r}; the tasks are {', '.join(ids)}")
 
 

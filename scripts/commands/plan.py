@@ -15,8 +15,8 @@ from evaluator.model.records.result import Result, Tier
 from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
-from leaderboard.planning.admission import admit_work
-from leaderboard.planning.evaluation_quota import Deferred, QuotaAccounts
+from leaderboard.planning.admission import Deferred, admit_work
+from leaderboard.planning.evaluation_quota import QuotaAccounts
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OK, print_json, say

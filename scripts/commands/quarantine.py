@@ -85,7 +85,7 @@ def _begin(checkout: Checkout, clone: GitRepository, sha: str) -> str:
         return at.astimezone(UTC).strftime(_FORM)
     parent = clone.resolve(f"{sha}^")
     older = {leaf.text for leaf in clone.tree(parent)} if parent else set()
-    times = [one.provenance.evaluated_at for one in checkout.every_record if one.path() + RESULT not in older]
+    times = [record.provenance.evaluated_at for record in checkout.every_record if record.path() + RESULT not in older]
     if not times:
         raise CommandError(USAGE, "nothing here was recorded since that commit; run 'pullrank recorded' first")
     return min(times)
@@ -106,20 +106,23 @@ def _merged_by(clone: GitRepository, sha: str) -> str:
 def _document(quarantine: Quarantine, hidden: Sequence[HiddenRecord]) -> dict[str, Any]:
     return {
         "quarantine": quarantine.model_dump(mode="json"),
-        "hidden": [{"name": one.name, "key": one.record.key, "path": one.record.path() + RESULT} for one in hidden],
+        "hidden": [
+            {"name": hidden_record.name, "key": hidden_record.record.key, "path": hidden_record.record.path() + RESULT}
+            for hidden_record in hidden
+        ],
         "authors": _authors(hidden),
     }
 
 
 def _authors(hidden: Sequence[HiddenRecord]) -> list[str]:
-    return sorted({login for one in hidden for login in one.owners if login != LOCAL}, key=str.casefold)
+    return sorted({login for hidden_record in hidden for login in hidden_record.owners if login != LOCAL}, key=str.casefold)
 
 
 def _say_what_to_do(checkout: Checkout, quarantine: Quarantine, hidden: Sequence[HiddenRecord]) -> None:
     say(f"{MODERATION_FILE}: {len(hidden)} results of {quarantine.since} to {quarantine.until} are {quarantine.in_words}:")
-    for one in hidden:
-        say(f"  {one.name}")
-    owners = {login.casefold() for one in hidden for login in one.owners}
+    for hidden_record in hidden:
+        say(f"  {hidden_record.name}")
+    owners = {login.casefold() for hidden_record in hidden for login in hidden_record.owners}
     numbers = sorted({number for name, number in pull_numbers_by_agent(checkout.root).items() if name.login in owners})
     say("Next:")
     say(f"1. Commit {MODERATION_FILE} on main: from then on nobody sees these results ranked. Nothing is deleted.")

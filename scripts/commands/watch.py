@@ -72,7 +72,7 @@ def _game(checkout: Checkout, entry: AgentFolder, task: str | None, *, wanted: b
 
 def _watch_match(match: OwnMatch, game: Task, target: Path | None) -> int:
     # Imported late: pictures take long to import.
-    from scripts.static_site.game_frames import match_text, save_match, watched_positions
+    from scripts.static_site.game_frames import match_text, save_match_animation, watched_positions
 
     as_text = target is None or target.suffix.lower() == ".txt"
     positions = watched_positions(match.duel, match.index, game, pictures=not as_text)
@@ -83,7 +83,7 @@ def _watch_match(match: OwnMatch, game: Task, target: Path | None) -> int:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(match_text(positions))
     else:
-        save_match(positions, target)
+        save_match_animation(positions, target)
     shown = "positions" if as_text else "frames"
     number = f"match {match.index} of {len(match.duel.matches)}"
     say(f"{target}: {len(positions)} {shown} of {game.id}, {number}; {positions[-1].caption[-1]}")
@@ -95,15 +95,15 @@ def _watch_episode(checkout: Checkout, entry: AgentFolder, task: str | None, epi
     number = episode_number(result, played, episode)
     target = out or checkout.root / "build/watch" / f"{entry.agent}-{played.id}-{number}.webp"
     # Imported late: pictures take long to import.
-    from scripts.static_site.render_episodes import ReplayedResult, save_episode
+    from scripts.static_site.render_episodes import RenderRequest, save_episode_animation
 
     path = checkout.store.path_of(result)
-    wanted = ReplayedResult(
+    wanted = RenderRequest(
         task=played, key=result.key, result=path, trace=checkout.store.trace_of(path), path=result.path(),
         chosen=((episode, number),),
     )  # fmt: skip
     try:
-        frames = save_episode(wanted, target)
+        frames = save_episode_animation(wanted, target)
     except FileNotFoundError as error:
         raise CommandError(
             SUBMISSION_AT_FAULT,

@@ -110,8 +110,8 @@ def presence_beacons(
     refuse_shallow(repository)
     history = FolderHistory(repository, main_sha)
     names = history.in_several_states(digests)
-    standing = history.digests(names)
-    present = {name: tasks[name] for name in names if standing.get(name) == digests[name]}
+    digests_on_main = history.digests(names)
+    present = {name: tasks[name] for name in names if digests_on_main.get(name) == digests[name]}
     if not present:
         return {}
     periods = _periods(repository, main_sha, history, present, since)
@@ -148,14 +148,14 @@ def known_origins(
     if repository.is_shallow():
         return VersionOrigins(versions={}, tasks={})
     history = FolderHistory(repository, main_sha)
-    standing = history.digests(digests)
+    digests_on_main = history.digests(digests)
     oldest: dict[AgentName, FolderState | None] = {
-        **history.first([name for name in digests if standing.get(name) == digests[name]])
+        **history.first([name for name in digests if digests_on_main.get(name) == digests[name]])
     }
     for name in digests.keys() - oldest.keys():
         oldest[name] = next(history.holding(name[0], digests[name]), None)
     versions = {name: _beacon(state) for name in digests if (state := oldest[name])}
-    present = {name: tasks[name] for name in versions.keys() & tasks.keys() if standing.get(name) == digests[name]}
+    present = {name: tasks[name] for name in versions.keys() & tasks.keys() if digests_on_main.get(name) == digests[name]}
     periods = _periods(repository, main_sha, history, present)
     return VersionOrigins(versions=versions, tasks=periods, named=_named(history, authors))
 

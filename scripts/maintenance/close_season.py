@@ -94,7 +94,7 @@ def _refuse_unready(checkout: Checkout, now: datetime) -> None:
     if challenge.sealed and not entry.revealed:
         raise CommandError(USAGE, f"season {season} is sealed; run 'pullrank season reveal' first")
     if not challenge.sealed:
-        refuse_missing_draws(checkout, now)
+        refuse_missing_final_work(checkout, now)
         if is_anonymous(challenge, now):
             reason = "hides names, without which nobody can see that an owner holds one place; close it once they are shown"
             raise CommandError(USAGE, f"season {season} still {reason}")
@@ -102,7 +102,7 @@ def _refuse_unready(checkout: Checkout, now: datetime) -> None:
         _refuse_awaited_replays(checkout)
 
 
-def refuse_missing_draws(checkout: Checkout, now: datetime) -> None:
+def refuse_missing_final_work(checkout: Checkout, now: datetime) -> None:
     """Make sure that every standing version has its final draw, which alone ranks in the end.
 
     Raises:
@@ -112,15 +112,15 @@ def refuse_missing_draws(checkout: Checkout, now: datetime) -> None:
     if not checkout.challenge.is_final:
         steps = "run 'pullrank season final', merge challenge.yml, and close it when the official run has made them"
         raise CommandError(USAGE, f"season {season} has no final draws yet; {steps}")
-    missing = [work_in_words(item) for item in missing_draws(checkout, final_entries(checkout), now)]
+    missing = [work_in_words(item) for item in missing_final_work(checkout, final_entries(checkout), now)]
     if missing:
         steps = "wait for the official run, then run 'pullrank recorded' and close it"
         shown = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
         raise CommandError(USAGE, f"season {season} lacks {len(missing)} final draws ({shown}); {steps}")
 
 
-def missing_draws(checkout: Checkout, final: FinalEntries, now: datetime) -> Iterator[WorkItem | DuelWorkItem]:
-    """The final draws that the official run still has to make, whatever evaluator made the others."""
+def missing_final_work(checkout: Checkout, final: FinalEntries, now: datetime) -> Iterator[WorkItem | DuelWorkItem]:
+    """The evaluations for final ranks that the official run still has to make, whatever evaluator made the others."""
     challenge, moderation = checkout.challenge, checkout.moderation
     entries = [entry for entry in final.entries if moderation.exclusion_of(*entry.version) is None]
     results, duels = checkout.results, checkout.duels
@@ -130,7 +130,7 @@ def missing_draws(checkout: Checkout, final: FinalEntries, now: datetime) -> Ite
     digests = {task.id: task.digest() for task in challenge.tasks}
     records: list[Result | Duel] = [*results, *duels]
     official = [record for record in records if is_official(record)]
-    drawn = Counter(
+    done = Counter(
         (record.task, *map(folders.of, record.sides))
         for record in official
         if (record.beacon, record.season, digests.get(record.task)) == (final.beacon, challenge.season, record.task_digest)
@@ -142,7 +142,7 @@ def missing_draws(checkout: Checkout, final: FinalEntries, now: datetime) -> Ite
         phase = challenge.phase_of(item.task_id)
         # Nobody here can see who is a member of a team; who is has been evaluated before, or is by the official run.
         is_unknown = bool(phase and phase.teams) and (item.task_id, names[0].login) not in seen
-        if drawn[item.task_id, *names] < INTERNAL_ERROR_TRIES and not is_unknown:
+        if done[item.task_id, *names] < INTERNAL_ERROR_TRIES and not is_unknown:
             yield item
 
 
@@ -228,7 +228,7 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, even_empty: bool
     challenge, season = checkout.challenge, checkout.challenge.season
     revealed = checkout.seasons.of(season).revealed
     _refuse_unready(checkout, now)
-    files = season_files(checkout)
+    files = counted_record_files(checkout)
     if not files and not even_empty:
         steps = "run 'pullrank recorded' and fetch the traces first, or pass --yes to close it all the same"
         raise CommandError(USAGE, f"season {season} has no official result here; {steps}")
@@ -265,7 +265,7 @@ def frozen_folder(checkout: Checkout) -> Path:
     return checkout.root / "site" / "pages" / "seasons" / safe_path_segment(checkout.challenge.season)
 
 
-def season_files(checkout: Checkout) -> list[Path]:
+def counted_record_files(checkout: Checkout) -> list[Path]:
     """The files of the season's official results and duels, without those that a quarantine hides."""
     results, damaged = checkout.recorded
     duels, damaged_duels = checkout.recorded_duels
@@ -287,11 +287,11 @@ def season_files(checkout: Checkout) -> list[Path]:
 def _refuse_awaited_replays(checkout: Checkout) -> None:
     """Refuse while a version on main has a result that is hidden and not yet evaluated again."""
     clone, challenge = GitRepository(checkout.root), checkout.challenge
-    standing = {entry.digest for entry in read_entries(clone, clone.resolve("HEAD") or "", challenge)[0]}
+    digests_on_main = {entry.digest for entry in read_entries(clone, clone.resolve("HEAD") or "", challenge)[0]}
     hiding = [
         quarantine_of(result, checkout.moderation)
         for result in checkout.recorded[0]
-        if result.season == challenge.season and is_official(result) and result.submission_digest in standing
+        if result.season == challenge.season and is_official(result) and result.submission_digest in digests_on_main
     ]
     if count := sum(quarantine is not None and quarantine.replay for quarantine in hiding):
         raise CommandError(

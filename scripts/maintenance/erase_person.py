@@ -167,13 +167,15 @@ def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
 def _without_person(shown: StandingsInput, renaming: Renaming, erasures: Iterable[Erasure]) -> StandingsInput:
     """What standings are made from after the erasure."""
     moderation = shown.moderation.model_copy(update={"erasures": (*erasures, *shown.moderation.erasures)})
-    standing = [entry for entry in shown.entries if entry.login.casefold() != renaming.login]
-    digests = {entry.digest for entry in standing}
+    others = [entry for entry in shown.entries if entry.login.casefold() != renaming.login]
+    digests = {entry.digest for entry in others}
     stand_ins = [entry for entry in erased_entries(moderation) if entry.digest not in digests]
     return replace(
-        shown, entries=(*standing, *stand_ins), moderation=moderation,
+        shown, entries=(*others, *stand_ins), moderation=moderation,
         results=tuple(map(renaming.result, shown.results)), duels=tuple(map(renaming.duel, shown.duels)),
-        uncounted=tuple(renaming.duel(one) if isinstance(one, Duel) else renaming.result(one) for one in shown.uncounted),
+        uncounted=tuple(
+            renaming.duel(record) if isinstance(record, Duel) else renaming.result(record) for record in shown.uncounted
+        ),
     )  # fmt: skip
 
 
@@ -212,7 +214,7 @@ def _ranks(standings: Standings, login: str) -> dict[tuple[str, ...], tuple[obje
             value = row.rating.estimate if isinstance(board, GameStandings) else row.estimate  # type: ignore[union-attr]
             numbers = (f"{number:.9g}" for number in (value.score, value.low, value.high))
             ranks[board.task.id, *row.entry.name] = row.place, row.rank_low, row.rank_high, *numbers
-    ranks |= {("overall", *one.entry.name): (one.place,) for one in standings.overall}
+    ranks |= {("overall", *row.entry.name): (row.place,) for row in standings.overall}
     return {name: value for name, value in ranks.items() if name[1] != login}
 
 

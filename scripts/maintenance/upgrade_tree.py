@@ -83,7 +83,7 @@ def common_commit(clone: GitRepository, upstream: str) -> str:
     for line in log.decode("utf-8", "replace").split("\0")[1:]:
         tree, *message = line.splitlines()
         named = [word.removeprefix(TRAILER).strip() for word in message if word.startswith(TRAILER)]
-        if begun := next((one for one in named if one in commits), None) or by_tree.get(tree):
+        if begun := next((commit for commit in named if commit in commits), None) or by_tree.get(tree):
             return begun
     raise CommandError(
         USAGE, "no commit of this copy has the files of one of upstream's: name the one it was made from with --base COMMIT"

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from evaluator.host.envs.custom_metrics import RecordedEpisode
 from evaluator.host.envs.gym_task import load_gym_task
-from evaluator.host.envs.render import Bounds, Picture, render_episode, with_rendering
+from evaluator.host.envs.render import Picture, RenderLimits, render_episode, with_rendering
 from evaluator.host.errors import AgentFault
 from evaluator.host.progress import ignore_progress
 from evaluator.host.public_https import PublicHttps
@@ -208,8 +208,8 @@ def replay(evaluated: EvaluatedAgent, episode: int, *, frames: int = 1000) -> li
         seed=evaluated.seeds[episode], total=evaluated.returns[episode], length=len(actions[0]), gym_task=rendering,
         recorded=actions,
     )  # fmt: skip
-    bounds = Bounds(frames=frames, steps=1_000_000, seconds=3600.0)
-    return [picture for _, picture in render_episode(rendering, recorded, bounds, time.monotonic)]
+    limits = RenderLimits(frames=frames, steps=1_000_000, seconds=3600.0)
+    return [picture for _, picture in render_episode(rendering, recorded, limits, time.monotonic)]
 
 
 def load_board(place: str | Path, *, https: PublicHttps | None = None) -> Any:

@@ -174,8 +174,10 @@ class Checkout:
                 faults.extend(error.lines)
         duplicates = without_duplicates([each.entry() for each in entries])[1]
         shown = {each.name: each.shown for each in entries}
-        faults += [f"{shown[one.name]}: is left out: it {duplicate_fault(shown[other.name])}" for one, other in duplicates]
-        left_out = frozenset(one.name for one, _ in duplicates)
+        faults += [
+            f"{shown[agent.name]}: is left out: it {duplicate_fault(shown[other.name])}" for agent, other in duplicates
+        ]
+        left_out = frozenset(agent.name for agent, _ in duplicates)
         return [each for each in entries if each.name not in left_out], faults, left_out
 
     @cached_property

@@ -41,7 +41,7 @@ def hidden_records(records: Iterable[Result | Duel], moderation: Moderation) -> 
         for record in records
         if (quarantine := quarantine_of(record, moderation))
     ]
-    return sorted(hidden, key=lambda one: (one.name, one.record.key))
+    return sorted(hidden, key=lambda hidden_record: (hidden_record.name, hidden_record.record.key))
 
 
 def with_entry(content: bytes, key: str, entry: _Entry, shown: str = MODERATION_FILE) -> bytes:

@@ -50,12 +50,12 @@ def play_here(request: EvaluationRequest, folder: Path, count: int) -> Iterator[
         batch = EpisodeBatch(request.gym_task, iter([spec]), range(1))
         while batch.live:
             question = memoryview(batch.question())[wire.HEADER.size :]
-            batch.asked()
+            batch.note_asked()
             try:
-                with _blamed(f"{batch.where(0)}: "):
+                with _blamed(f"{batch.row_in_words(0)}: "):
                     ended = batch.advance(memoryview(server.answer(question)))
             except (BadActionError, IllegalActionError) as error:
-                raise DebuggedFault(f"{batch.where(0)}: {error}") from error
+                raise DebuggedFault(f"{batch.row_in_words(0)}: {error}") from error
             for _, played in ended:
                 yield spec, played
 
@@ -80,7 +80,7 @@ def play_match_here(request: DuelRequest, folder: Path, count: int) -> Iterator[
         while not match.over:
             _play_move(pool, match, servers[match.side])
         for side, server in enumerate(servers):
-            if factory.ends and match.asked(side):
+            if factory.ends and match.was_asked(side):
                 with _blamed(f"match {match.spec.index}, its end: "):
                     server.over(memoryview(b"".join(match_pool.over_body([match], side, pool.encoder))))
         match.position.close()

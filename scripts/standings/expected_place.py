@@ -67,8 +67,8 @@ def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
             final = final_entries(checkout)
         except CommandError:  # The end is not merged yet, or the history is not here.
             return recorded, official
-        standing = tuple(entry for entry in final.entries if checkout.moderation.exclusion_of(*entry.version) is None)
-        recorded = replace(recorded, entries=standing, final_beacon=final.beacon)
+        ranking = tuple(entry for entry in final.entries if checkout.moderation.exclusion_of(*entry.version) is None)
+        recorded = replace(recorded, entries=ranking, final_beacon=final.beacon)
     return recorded, official
 
 

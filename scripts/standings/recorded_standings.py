@@ -83,7 +83,7 @@ def refusals_in_words(checkout: Checkout, entries: Sequence[Entry], now: datetim
 
 
 def with_presence_beacons(clone: GitRepository, commit: str, challenge: Challenge, entries: Iterable[Entry]) -> list[Entry]:
-    """The entries, each version that came back to main with the draws that are wanted of it; unchanged where git is silent.
+    """The entries, each version that came back to main with all its beacons; unchanged where git is silent.
 
     Sealed episodes are the same in every period on main.
     """

@@ -226,13 +226,13 @@ def card_pictures(standings: Standings, context: SiteContext, built: Path) -> It
 
 
 def _picture_beside(card: SocialCard, context: SiteContext, built: Path) -> Image.Image | None:
-    """The middle of the leader's film, or the last position of a match; None where neither can be drawn."""
+    """The middle of the leader's typical episode, or the last position of a match; None where neither can be drawn."""
     if card.match:
         task, duel, index = card.match
         text = position_text(task, moves_of(duel)[index])
         return draw_position(text) if text else None
-    film = typical_episode(context.episodes.get(card.film, ()))
-    return middle_frame(film, built) if film else None
+    episode = typical_episode(context.episodes.get(card.episode_of, ()))
+    return middle_frame(episode, built) if episode else None
 
 
 # Addresses in one file (sitemaps.org, "Sitemap file requirements").
@@ -279,7 +279,9 @@ def networks(checkout: Checkout, standings: Standings) -> Mapping[str, str]:
         if leader.submission.adapter != _ADAPTER or not leader.submission.license or leader.anonymous:
             continue
         # Read anew: a site is built from a lean checkout, which keeps no files.
-        folders = [checkout.find(one.path).folder for one in checkout.read_all()[0] if one.folder.digest == leader.digest]
+        folders = [
+            checkout.find(agent.path).folder for agent in checkout.read_all()[0] if agent.folder.digest == leader.digest
+        ]
         files = [blob.content for folder in folders for blob in folder.blobs if blob.path == leader.submission.entry]
         try:
             if files:

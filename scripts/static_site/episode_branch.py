@@ -13,7 +13,7 @@ from leaderboard.core.store import TRACE, write_atomically
 from scripts.console import say
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, tip_of
 from scripts.git.git_repository import GitError, GitRepository
-from scripts.static_site.render_episodes import ReplayedResult, not_rendered, render_new, store_file, stored_files
+from scripts.static_site.render_episodes import RenderRequest, not_rendered, render_new, store_file, stored_files
 
 EPISODES_BRANCH = "episodes"
 EPISODES_MESSAGE = "render: the best entries' episodes"
@@ -28,7 +28,7 @@ def fetch(clone: GitRepository, season: str, folder: Path) -> int:
     return len(list(folder.glob("*.json")))
 
 
-def update(clone: GitRepository, season: str, every: Sequence[ReplayedResult], folder: Path, now: datetime) -> bool:
+def update(clone: GitRepository, season: str, requests: Sequence[RenderRequest], folder: Path, now: datetime) -> bool:
     """Render what the branch lacks, and push exactly the files that are shown.
 
     Returns whether the branch was changed.
@@ -38,10 +38,12 @@ def update(clone: GitRepository, season: str, every: Sequence[ReplayedResult], f
         objects = _take(branches, tip, folder)
         with scratch_folder("traces") as place:
             # Not into traces/: where that folder is, the site is built with slower, deterministic arithmetic.
-            fetched = _fetch_traces(branches, not_rendered(every, folder), Path(place))
-            rendered = render_new([replace(one, trace=fetched.get(one.key, one.trace)) for one in every], folder, quiet=True)
+            fetched = _fetch_traces(branches, not_rendered(requests, folder), Path(place))
+            rendered = render_new(
+                [replace(request, trace=fetched.get(request.key, request.trace)) for request in requests], folder, quiet=True
+            )
         say(f"{rendered} results were rendered.")
-        kept = {path.name: path.read_bytes() for path in stored_files(every, folder)}
+        kept = {path.name: path.read_bytes() for path in stored_files(requests, folder)}
         if {name: object_name(content) for name, content in kept.items()} == objects:
             return False
         return _replace(branches, tip, kept, now)
@@ -58,21 +60,21 @@ def _take(branches: DataBranches, tip: str, folder: Path) -> dict[str, str]:
     return objects
 
 
-def _fetch_traces(branches: DataBranches, lacking: Sequence[ReplayedResult], place: Path) -> dict[str, Path]:
+def _fetch_traces(branches: DataBranches, lacking: Sequence[RenderRequest], place: Path) -> dict[str, Path]:
     """The missing traces of these episodes, by key; no others, since a season has many and some are large."""
-    absent = [episode for episode in lacking if not episode.trace.exists()]
+    absent = [request for request in lacking if not request.trace.exists()]
     tip = tip_of(branches.repository, branches.traces) if absent else ""
     if not tip:
         return {}
     branches.repository.fetch(tip, options=("--depth=1", "--filter=blob:none"))
     names = branches.objects(tip)
-    traces = [(episode, names[episode.path + TRACE]) for episode in absent if episode.path + TRACE in names]
+    traces = [(request, names[request.path + TRACE]) for request in absent if request.path + TRACE in names]
     for begin in range(0, len(traces), _PART):
         part = traces[begin : begin + _PART]
         branches.repository.fetch(*(oid for _, oid in part), options=("--filter=blob:none",))
-        for (episode, _), content in zip(part, branches.repository.read_each([oid for _, oid in part]), strict=True):
-            write_atomically(place / episode.key, content)
-    return {episode.key: place / episode.key for episode, _ in traces}
+        for (request, _), content in zip(part, branches.repository.read_each([oid for _, oid in part]), strict=True):
+            write_atomically(place / request.key, content)
+    return {request.key: place / request.key for request, _ in traces}
 
 
 def _replace(branches: DataBranches, tip: str, kept: dict[str, bytes], now: datetime) -> bool:

@@ -30,16 +30,16 @@ from leaderboard.games.match_replay import end_reason, match_outcome, side_names
 from leaderboard.site_context import AllFrames, ReplayFrames
 from scripts.console import progress_bar, say
 from scripts.static_site.render_episodes import (
+    ANIMATION_SIDE,
     TERMINAL_ESCAPES,
-    WATCHED_SIDE,
     draw_without_screen,
-    save_film,
+    save_animation,
     shrink_frame,
     text_picture,
 )
 
 # Matches of each duel: its first opening from both sides, and the first two in which a rule was broken.
-WATCHED, BROKEN = 2, 2
+RENDERED_MATCHES, BROKEN_MATCHES = 2, 2
 # Moves of a match, and the longer side of its pictures in pixels; longer matches have no pictures.
 FRAME_SIZES = ((60, 400), (200, 240))
 TEXT_PLIES = 400
@@ -167,7 +167,7 @@ def _replay_positions(
 def rendered_matches(duel: Duel) -> list[int]:
     """The matches that are rendered."""
     broken = [i for i, match in enumerate(duel.matches) if match.offenders and match.end is not MatchEnd.FORFEIT]
-    return sorted({*range(min(WATCHED, len(duel.matches))), *broken[:BROKEN]})
+    return sorted({*range(min(RENDERED_MATCHES, len(duel.matches))), *broken[:BROKEN_MATCHES]})
 
 
 def downscaled(picture: np.ndarray[Any, Any], side: int) -> np.ndarray[Any, Any]:
@@ -204,7 +204,7 @@ class WatchedPosition:
 
 
 def watched_positions(duel: Duel, index: int, task: Task, *, pictures: bool) -> list[WatchedPosition]:
-    """Every position of a match, or that many of a long one as a film may have.
+    """Every position of a match, or that many of a long one as an animation may have.
 
     Raises:
         EnvironmentFault: the game cannot be opened or rendered here.
@@ -230,7 +230,7 @@ def _render(mode: str | None, drawn: set[int], position: GamePosition, ply: int)
     if mode is None or ply not in drawn:
         return None
     rendered = position.render()
-    return str(rendered) if mode == "ansi" else shrink_frame(np.asarray(rendered)[..., :3], WATCHED_SIDE)
+    return str(rendered) if mode == "ansi" else shrink_frame(np.asarray(rendered)[..., :3], ANIMATION_SIDE)
 
 
 def _captions(duel: Duel, index: int, task: Task, movers: Sequence[int]) -> list[tuple[str, ...]]:
@@ -253,8 +253,8 @@ def match_text(positions: Sequence[WatchedPosition]) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def save_match(positions: Sequence[WatchedPosition], target: Path) -> None:
-    """Save a match as a moving picture.
+def save_match_animation(positions: Sequence[WatchedPosition], target: Path) -> None:
+    """Save a match as an animation.
 
     Raises:
         OSError: it cannot be written.
@@ -263,7 +263,7 @@ def save_match(positions: Sequence[WatchedPosition], target: Path) -> None:
     lines = max(len(_wrapped(position.caption)) for position in positions)
     captions = [text_picture("\n".join(_padded(position.caption, lines))) for position in positions]
     size = (max(*(each.width for each in boards), captions[0].width), max(each.height for each in boards))
-    save_film(
+    save_animation(
         [_with_caption(board, caption, size) for board, caption in zip(boards, captions, strict=True)],
         target, _MOVE_MILLISECONDS,
     )  # fmt: skip
@@ -276,7 +276,7 @@ def _wrapped(caption: Sequence[str]) -> list[str]:
 
 
 def _padded(caption: Sequence[str], lines: int) -> list[str]:
-    """So many lines of the full width, so that all captions of a film have one size."""
+    """So many lines of the full width, so that all captions of an animation have one size."""
     wrapped = _wrapped(caption)
     return [line.ljust(_CAPTION_CHARACTERS) for line in [*wrapped, *[""] * (lines - len(wrapped))]]
 

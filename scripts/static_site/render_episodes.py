@@ -22,7 +22,7 @@ from pydantic import Field, StringConstraints
 from evaluator import signals
 from evaluator.host.envs.custom_metrics import RecordedEpisode
 from evaluator.host.envs.gym_task import GymTask, load_gym_task
-from evaluator.host.envs.render import Bounds, Picture, render_episode, with_rendering
+from evaluator.host.envs.render import Picture, RenderLimits, render_episode, with_rendering
 from evaluator.host.errors import EnvironmentFault
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
@@ -134,7 +134,7 @@ def _encode_webp(picture: Image.Image, quality: int) -> bytes:
     return min(exact.getvalue(), near.getvalue(), key=len)
 
 
-BOUNDS = Bounds(frames=60, steps=20_000, seconds=20)
+SHEET_LIMITS = RenderLimits(frames=60, steps=20_000, seconds=20)
 # Seconds until a result's episodes are given up: an environment may hang or end its process inside a library.
 RESULT_TIMEOUT_SECONDS = 120
 # In which rendering a task begins. The workflow's step ends after 25 minutes, and what it has not pushed by then is lost.
@@ -174,7 +174,7 @@ class RenderedResult(Frozen):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplayedResult:
+class RenderRequest:
     """A result whose episodes are to be shown; small, since it travels to another process."""
 
     task: Task
@@ -191,14 +191,14 @@ class ReplayedResult:
     """Of its season, if that was sealed and has been revealed."""
 
 
-def replayed_results(checkout: Checkout, standings: Standings) -> list[ReplayedResult]:
+def render_requests(checkout: Checkout, standings: Standings) -> list[RenderRequest]:
     """Every result whose episodes are to be shown; none of anonymous entries, whose files are named after their owner."""
-    by_key: dict[str, ReplayedResult] = {}
+    by_key: dict[str, RenderRequest] = {}
     for table, row in shown_replays(standings):
         result = row.result
         path, chosen = checkout.store.path_of(result), chosen_episodes(result, table.task)
         if not row.entry.anonymous and path.exists():
-            by_key[result.key] = ReplayedResult(
+            by_key[result.key] = RenderRequest(
                 task=table.task, key=result.key, result=path, trace=checkout.store.trace_of(path), path=result.path(),
                 chosen=chosen, totals=tuple(result.returns[index] for _, index in chosen),
                 secret=checkout.seasons.secret_of(result.season, result.beacon),
@@ -213,9 +213,9 @@ def episodes_folder(root: Path) -> Path:
 
 def rendered_replays(checkout: Checkout, standings: Standings) -> Episodes:
     """The rendered episodes of a board; those that are missing are rendered, where their traces are in this checkout."""
-    every = replayed_results(checkout, standings)
-    render_new(every, episodes_folder(checkout.root))
-    return rendered_episodes(every, episodes_folder(checkout.root))
+    requests = render_requests(checkout, standings)
+    render_new(requests, episodes_folder(checkout.root))
+    return rendered_episodes(requests, episodes_folder(checkout.root))
 
 
 def picture_files(replays: Episodes, built: Path) -> Iterator[tuple[str, bytes]]:
@@ -225,7 +225,7 @@ def picture_files(replays: Episodes, built: Path) -> Iterator[tuple[str, bytes]]
 
 
 def poster_files(replays: Iterable[EpisodeReplay], built: Path) -> Iterator[tuple[str, bytes]]:
-    """The first frame of each film, as files below the site's root."""
+    """The first frame of each of these episodes, as files below the site's root."""
     for episode in replays:
         if (built / episode.file).is_file():
             with Image.open(built / episode.file) as sheet:
@@ -233,7 +233,7 @@ def poster_files(replays: Iterable[EpisodeReplay], built: Path) -> Iterator[tupl
 
 
 def middle_frame(episode: EpisodeReplay, built: Path) -> Image.Image | None:
-    """The frame in the middle of a film; None where its picture is missing."""
+    """The frame in the middle of an episode; None where its picture is missing."""
     if not (built / episode.file).is_file():
         return None
     row, column = divmod(len(episode.steps) // 2, episode.columns)
@@ -242,9 +242,9 @@ def middle_frame(episode: EpisodeReplay, built: Path) -> Image.Image | None:
         return sheet.convert("RGB").crop((left, top, left + episode.width, top + episode.height))
 
 
-def rendered_episodes(every: Iterable[ReplayedResult], cache_folder: Path) -> Episodes:
+def rendered_episodes(requests: Iterable[RenderRequest], cache_folder: Path) -> Episodes:
     """Those that are rendered, for pages."""
-    rendered = ((one.key, stored_rendering(cache_folder, one)) for one in every)
+    rendered = ((request.key, stored_rendering(cache_folder, request)) for request in requests)
     return {key: tuple(_episode(key, kept) for kept in result.episodes) for key, result in rendered if result}
 
 
@@ -261,29 +261,31 @@ def _list_file(key: str) -> str:
     return f"{key[:KEY_DIGITS]}.json"
 
 
-def stored_rendering(folder: Path, one: ReplayedResult) -> RenderedResult | None:
+def stored_rendering(folder: Path, request: RenderRequest) -> RenderedResult | None:
     """What is stored for a result; None where nothing is, or where a file is damaged.
 
     After a quarantine another result has the same key: its episodes are other ones.
     """
     try:
-        rendered = RenderedResult.model_validate(canonical_json.parse_strict((folder / _list_file(one.key)).read_bytes()))
-        pictures = [(kept, (folder / _picture_file(one.key, kept.which)).read_bytes()) for kept in rendered.episodes]
+        rendered = RenderedResult.model_validate(
+            canonical_json.parse_strict((folder / _list_file(request.key)).read_bytes())
+        )
+        pictures = [(kept, (folder / _picture_file(request.key, kept.which)).read_bytes()) for kept in rendered.episodes]
     except (OSError, ValueError):
         return None
     shown = [(kept.which, kept.number, kept.total) for kept in rendered.episodes]
-    asked = [(*chosen, total) for chosen, total in zip(one.chosen, one.totals, strict=True)]
-    is_its = rendered.key == one.key and (not shown or shown == asked)
+    asked = [(*chosen, total) for chosen, total in zip(request.chosen, request.totals, strict=True)]
+    is_its = rendered.key == request.key and (not shown or shown == asked)
     intact = is_its and all(hashlib.sha256(content).hexdigest() == kept.sha256 for kept, content in pictures)
     return rendered if intact and all((content[:4], content[8:12]) == _WEBP for _, content in pictures) else None
 
 
-def stored_files(every: Iterable[ReplayedResult], cache_folder: Path) -> Iterator[Path]:
+def stored_files(requests: Iterable[RenderRequest], cache_folder: Path) -> Iterator[Path]:
     """The stored files of these episodes, and no others."""
-    for one in every:
-        if rendered := stored_rendering(cache_folder, one):
-            yield cache_folder / _list_file(one.key)
-            yield from (cache_folder / _picture_file(one.key, kept.which) for kept in rendered.episodes)
+    for request in requests:
+        if rendered := stored_rendering(cache_folder, request):
+            yield cache_folder / _list_file(request.key)
+            yield from (cache_folder / _picture_file(request.key, kept.which) for kept in rendered.episodes)
 
 
 def store_file(folder: Path, name: str, content: bytes) -> bool:
@@ -294,23 +296,25 @@ def store_file(folder: Path, name: str, content: bytes) -> bool:
     return True
 
 
-def not_rendered(every: Iterable[ReplayedResult], cache_folder: Path) -> list[ReplayedResult]:
+def not_rendered(requests: Iterable[RenderRequest], cache_folder: Path) -> list[RenderRequest]:
     """Those that are not rendered yet."""
-    return [one for one in every if stored_rendering(cache_folder, one) is None]
+    return [request for request in requests if stored_rendering(cache_folder, request) is None]
 
 
 def render_new(
-    every: Sequence[ReplayedResult], cache_folder: Path, *, quiet: bool = False, patience: float = RESULT_TIMEOUT_SECONDS
+    requests: Sequence[RenderRequest], cache_folder: Path, *, quiet: bool = False, patience: float = RESULT_TIMEOUT_SECONDS
 ) -> int:
     """Render what is missing and has its trace in this checkout; returns how many. A failure costs only pictures.
 
     What there is no time for is left to the next build.
     """
-    todo = [one for one in not_rendered(every, cache_folder) if one.trace.exists()]
-    tasks = {one.task.id: [other for other in todo if other.task.id == one.task.id] for one in todo}
+    todo = [request for request in not_rendered(requests, cache_folder) if request.trace.exists()]
+    by_task: dict[str, list[RenderRequest]] = {}
+    for request in todo:
+        by_task.setdefault(request.task.id, []).append(request)
     number, until = 0, time.monotonic() + RENDER_SECONDS
     with progress_bar("Rendering episodes", len(todo), quiet=quiet) as done:
-        for task_id, part in tasks.items():
+        for task_id, part in by_task.items():
             if number and time.monotonic() > until:
                 say(f"There was no time to render {len(todo) - number} more results; the next build does it.")
                 break
@@ -322,7 +326,7 @@ def render_new(
     return number
 
 
-def _render_in_pool(part: Sequence[ReplayedResult], folder: Path, patience: float) -> list[str]:
+def _render_in_pool(part: Sequence[RenderRequest], folder: Path, patience: float) -> list[str]:
     """Render the results of one task; returns a reason for each, empty where it worked.
 
     An environment that hangs or ends its process costs the pictures of all of them.
@@ -332,7 +336,7 @@ def _render_in_pool(part: Sequence[ReplayedResult], folder: Path, patience: floa
     with signals.signals_deferred():
         pool = get_context("fork").Pool(max(1, min(len(part), cores)), _set_up_worker)
     with pool:
-        running = pool.imap_unordered(_render_and_store, [(one, folder) for one in part])
+        running = pool.imap_unordered(_render_and_store, [(request, folder) for request in part])
         try:
             reasons = [running.next(patience) for _ in part]
         except SilenceError:
@@ -351,47 +355,47 @@ def draw_without_screen() -> None:
     os.environ["SDL_VIDEODRIVER"] = os.environ["SDL_AUDIODRIVER"] = "dummy"
 
 
-def _render_and_store(job: tuple[ReplayedResult, Path]) -> str:
+def _render_and_store(job: tuple[RenderRequest, Path]) -> str:
     """Render a result's episodes and store them; returns why there are none."""
-    wanted, folder = job
+    request, folder = job
     try:
-        rendered = _render_result(wanted, folder, time.monotonic)
+        rendered = _render_result(request, folder, time.monotonic)
     except OSError as error:  # such as a full disk, which the next run may not find
         return error_in_words(error, 300)
     except (EnvironmentFault, ValueError) as error:
-        rendered = RenderedResult(key=wanted.key, reason=error_in_words(error, 300))
-    write_atomically(folder / _list_file(wanted.key), canonical_json.canonical(rendered.model_dump(mode="json")))
+        rendered = RenderedResult(key=request.key, reason=error_in_words(error, 300))
+    write_atomically(folder / _list_file(request.key), canonical_json.canonical(rendered.model_dump(mode="json")))
     return rendered.reason
 
 
-def _render_result(wanted: ReplayedResult, folder: Path, clock: Callable[[], float]) -> RenderedResult:
-    rendering = _rendering(wanted.task.model_dump_json())
+def _render_result(request: RenderRequest, folder: Path, clock: Callable[[], float]) -> RenderedResult:
+    rendering = _rendering(request.task.model_dump_json())
     if rendering is None:
-        return RenderedResult(key=wanted.key, reason="its environment renders nothing")
-    result, recorded = _read(wanted, rendering)
+        return RenderedResult(key=request.key, reason="its environment renders nothing")
+    result, recorded = _read(request, rendering)
     kept = []
-    for (which, index), played in zip(wanted.chosen, recorded, strict=True):
-        watched = [(step, shrink_frame(picture)) for step, picture in render_episode(rendering, played, BOUNDS, clock)]
+    for (which, index), played in zip(request.chosen, recorded, strict=True):
+        watched = [(step, shrink_frame(picture)) for step, picture in render_episode(rendering, played, SHEET_LIMITS, clock)]
         made = sprite_sheet([picture for _, picture in watched])
         if made is None:
-            return RenderedResult(key=wanted.key, reason="its pictures are too large")
-        write_atomically(folder / _picture_file(wanted.key, which), made.content)
+            return RenderedResult(key=request.key, reason="its pictures are too large")
+        write_atomically(folder / _picture_file(request.key, which), made.content)
         episode = RenderedEpisode(
             which=which, number=index, total=result.returns[index], length=played.length, columns=made.columns,
             width=made.width, height=made.height, steps=tuple(watched[i][0] for i in made.kept),
             sha256=hashlib.sha256(made.content).hexdigest(),
         )  # fmt: skip
         kept.append(episode)
-    return RenderedResult(key=wanted.key, episodes=tuple(kept), reason="" if kept else "no episode was played to its end")
+    return RenderedResult(key=request.key, episodes=tuple(kept), reason="" if kept else "no episode was played to its end")
 
 
-# Of a moving picture that somebody asked for.
-_WATCHED = Bounds(frames=600, steps=1_000_000, seconds=600)
-WATCHED_SIDE, _MILLISECONDS, _LAST_MILLISECONDS = 480, 33, 1500
+# Of an animation that somebody asked for, with the milliseconds of a frame and of the last one.
+ANIMATION_LIMITS = RenderLimits(frames=600, steps=1_000_000, seconds=600)
+ANIMATION_SIDE, _FRAME_MILLISECONDS, _LAST_FRAME_MILLISECONDS = 480, 33, 1500
 
 
-def save_episode(one: ReplayedResult, target: Path) -> int:
-    """Draw the one chosen episode into a moving picture; returns the number of frames. The file's ending is its format.
+def save_episode_animation(request: RenderRequest, target: Path) -> int:
+    """Draw the one chosen episode as an animation; returns the number of frames. The file's ending is its format.
 
     Raises:
         EnvironmentFault: its environment renders nothing, or fails.
@@ -399,24 +403,27 @@ def save_episode(one: ReplayedResult, target: Path) -> int:
         OSError: a file is missing, or cannot be written.
     """
     draw_without_screen()
-    rendering = _rendering(one.task.model_dump_json())
+    rendering = _rendering(request.task.model_dump_json())
     if rendering is None:
         raise EnvironmentFault("its environment renders nothing")
-    _, (played,) = _read(one, rendering)
-    shown = [shrink_frame(frame, WATCHED_SIDE) for _, frame in render_episode(rendering, played, _WATCHED, time.monotonic)]
-    save_film(shown, target, _MILLISECONDS * max(1, 60 // len(shown)))
+    _, (played,) = _read(request, rendering)
+    shown = [
+        shrink_frame(frame, ANIMATION_SIDE)
+        for _, frame in render_episode(rendering, played, ANIMATION_LIMITS, time.monotonic)
+    ]
+    save_animation(shown, target, _FRAME_MILLISECONDS * max(1, 60 // len(shown)))
     return len(shown)
 
 
-def save_film(shown: Sequence[Image.Image], target: Path, milliseconds: int) -> None:
-    """Save frames as a moving picture, each for that long and the last one longer. The file's ending is its format.
+def save_animation(shown: Sequence[Image.Image], target: Path, milliseconds: int) -> None:
+    """Save frames as an animation, each for that long and the last one longer. The file's ending is its format.
 
     Raises:
         OSError: it cannot be written.
     """
     frames = [frame.resize(shown[0].size) if frame.size != shown[0].size else frame for frame in shown]
     target.parent.mkdir(parents=True, exist_ok=True)
-    times = [milliseconds] * (len(frames) - 1) + [max(milliseconds, _LAST_MILLISECONDS)]
+    times = [milliseconds] * (len(frames) - 1) + [max(milliseconds, _LAST_FRAME_MILLISECONDS)]
     if target.suffix.lower() == ".mp4":
         _save_video(frames, times, target)
     else:
@@ -443,28 +450,28 @@ def _save_video(frames: list[Image.Image], times: list[int], target: Path) -> No
     writer.close()
 
 
-def _read(wanted: ReplayedResult, gym_task: GymTask) -> tuple[Result, list[RecordedEpisode]]:
+def _read(request: RenderRequest, gym_task: GymTask) -> tuple[Result, list[RecordedEpisode]]:
     """The result as it was measured, and the episodes that are to be shown.
 
     Raises:
         ValueError: the files do not belong together, or they are sealed.
     """
-    result = Result.model_validate(canonical_json.parse_strict(wanted.result.read_bytes()))
-    if wanted.trace.stat().st_size > TRACE_BYTES:
+    result = Result.model_validate(canonical_json.parse_strict(request.result.read_bytes()))
+    if request.trace.stat().st_size > TRACE_BYTES:
         raise ValueError("its trace is too large")
-    content = wanted.trace.read_bytes()
+    content = request.trace.read_bytes()
     if hashlib.sha256(content).hexdigest() != result.trace_sha256:
         raise ValueError("the trace is not the one that the result names")
     if result.sealed is not None:
-        if wanted.secret is None:
+        if request.secret is None:
             raise ValueError("its episodes are secret until the reveal")
-        result, content = decrypt_result(result, wanted.secret), decrypt_trace(content, result, wanted.secret)
+        result, content = decrypt_result(result, request.secret), decrypt_trace(content, result, request.secret)
     trace = parse_trace(content)
     actions = checked_actions(trace, gym_task)
     first = result.script.first(len(result.seeds)) if result.script else 0
     begins = [0, *accumulate(episode.length for episode in trace.episodes)]
     recorded = []
-    for _, index in wanted.chosen:
+    for _, index in request.chosen:
         begin, end = begins[first + index], begins[first + index + 1]
         part = [array[begin:end] for array in actions]
         recorded.append(

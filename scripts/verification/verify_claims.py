@@ -187,9 +187,9 @@ class MainHistory:
         if not all(side.periods for side in sides):
             return HistoryFindings(faults=(f"no folder on main ever entered that version for {record.task}",))
         oldest = self._latest([side.periods[0].began for side in sides])
-        drawn = record.beacon in self._beacons(record.season, [side.periods for side in sides])
-        faults = list(self._commit_faults(record, record.beacon if drawn else oldest))
-        if faults or drawn or secret_hash(record.beacon) is not None:
+        is_of_period = record.beacon in self._beacons(record.season, [side.periods for side in sides])
+        faults = list(self._commit_faults(record, record.beacon if is_of_period else oldest))
+        if faults or is_of_period or secret_hash(record.beacon) is not None:
             return HistoryFindings(faults=tuple(faults))
         if record.beacon == self._latest([side.states[0] for side in sides]):
             text = f"its seeds come from the commit that brought the version; the task was entered with {oldest[:12]}"

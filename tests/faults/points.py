@@ -218,7 +218,7 @@ POINTS = (
         words="the machine was asleep for a day, with a container",
     ),
     FaultPoint(
-        name="machine-asleep-duel", run="tournament", at="evaluator.host.duels.duel_referee:SideClock.arrived", call=5,
+        name="machine-asleep-duel", run="tournament", at="evaluator.host.duels.duel_referee:SideClock.note_arrival", call=5,
         act="monotonic", ends=(0,), words="the machine was asleep for a day in the middle of a duel",
     ),
     # Disks.

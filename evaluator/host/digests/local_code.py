@@ -209,7 +209,9 @@ def _imports(source: bytes, package: str) -> Iterator[str]:
             case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=names) | ast.Tuple(elts=names)):
                 # What `from package import *` imports, which may be modules.
                 yield from (
-                    f"{package}.{one.value}" for one in names if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                    f"{package}.{name.value}"
+                    for name in names
+                    if isinstance(name, ast.Constant) and isinstance(name.value, str)
                 )
 
 
@@ -222,7 +224,9 @@ def _importers(tree: ast.AST) -> set[str]:
 def _literal_names(call: ast.Call) -> Iterator[str]:
     """The string literals that a call gets as first argument, or as `name`."""
     arguments = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg in ("name", "mod_name"))]
-    yield from (one.value for one in arguments if isinstance(one, ast.Constant) and isinstance(one.value, str))
+    yield from (
+        argument.value for argument in arguments if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    )
 
 
 def _base(named: str, package: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.docker.evaluator_image import image_archive
-from evaluator.host.docker.image_layers import MAX_ENTRIES, Layer, check_layer, layer_of
+from evaluator.host.docker.image_layers import MAX_ENTRIES, Layer, check_layer, pack_layer
 from evaluator.host.docker.image_registry import Registry
 from evaluator.host.errors import AgentFault
 from evaluator.host.process_owner import scratch_folder
@@ -92,11 +92,11 @@ def read_manifest(body: bytes, platform: str, fetch: Callable[[str], bytes], ima
         value = _object(fetch(_choose(value, platform)))
     if value.get("schemaVersion") != 2 or not isinstance(value.get("layers"), list):
         raise _fault("has a manifest of an old kind; build it with a newer tool")
-    layers = tuple(_blob(layer) for layer in value["layers"])
+    layers = tuple(_parse_descriptor(layer) for layer in value["layers"])
     if len(layers) > _MAX_LAYERS:
         raise _fault(f"has {len(layers)} layers, the limit is {_MAX_LAYERS}; copy it into fewer")
     check_size(sum(layer.size for layer in layers), image_mib, "in its registry")
-    config = _blob(value.get("config"))
+    config = _parse_descriptor(value.get("config"))
     if config.size > _MAX_CONFIG_BYTES:
         raise _fault("has a configuration of more than a mebibyte")
     return ImageManifest(config=config, layers=layers)
@@ -158,7 +158,7 @@ def _other_platform(names: list[str], platform: str) -> AgentFault:
     return _fault(f"is for {platforms}, and this board runs {platform}; build it with '--platform {platform}'")
 
 
-def _blob(value: Any) -> BlobDescriptor:
+def _parse_descriptor(value: Any) -> BlobDescriptor:
     if not isinstance(value, dict) or type(value.get("size")) is not int or value["size"] < 0:
         raise _unreadable()
     kind = str(value.get("mediaType"))
@@ -225,7 +225,7 @@ def _top_layer() -> Layer:
         folder.type, folder.mode = tarfile.DIRTYPE, mode
         members.append((folder, b""))
     lists = {"etc/passwd": b"root:x:0:0:root:/:\n", "etc/group": b"root:x:0:\n"}
-    return layer_of([*members, *((tarfile.TarInfo(name), content) for name, content in lists.items())])
+    return pack_layer([*members, *((tarfile.TarInfo(name), content) for name, content in lists.items())])
 
 
 # Lies above an image's own layers. The engine reads both lists itself whenever it starts a container: gigabytes of empty

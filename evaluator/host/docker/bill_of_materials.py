@@ -109,7 +109,7 @@ def _component(kind: str, name: str, version: str, purl: str) -> dict[str, Any]:
 
 def _debian(texts: Iterable[str], system: str, release: str) -> Iterator[dict[str, Any]]:
     """Packages that dpkg has installed; one that was removed and left its settings is not there."""
-    for paragraph in (one for text in texts for one in re.split(r"\n\s*\n", text)):
+    for paragraph in (part for text in texts for part in re.split(r"\n\s*\n", text)):
         fields = dict(re.findall(r"^([A-Za-z-]+): *(.*)$", paragraph, re.MULTILINE))
         if "Package" in fields and fields.get("Status", "install ok installed").endswith(" installed"):
             name, version = fields["Package"], fields.get("Version", "")
@@ -132,7 +132,7 @@ def _python_packages(texts: Iterable[str], hashes: Mapping[tuple[str, str], tupl
                     "type": "distribution",
                     "url": component["purl"],
                     "comment": "One of these files was installed; pip checked its hash.",
-                    "hashes": [{"alg": "SHA-256", "content": one} for one in allowed],
+                    "hashes": [{"alg": "SHA-256", "content": sha256} for sha256 in allowed],
                 }
             ]
         yield component

@@ -101,8 +101,8 @@ def check_layer(
     return CheckedLayer(written=written, unpacked=reader.count, entries=reader.entries)
 
 
-def layer_of(files: Iterable[tuple[tarfile.TarInfo, bytes]]) -> Layer:
-    """A layer of our own."""
+def pack_layer(files: Iterable[tuple[tarfile.TarInfo, bytes]]) -> Layer:
+    """Pack files of ours into a layer."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for member, content in files:

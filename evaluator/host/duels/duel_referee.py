@@ -64,22 +64,22 @@ class SideClock:
         share = self._count * (self._move + smallest)
         self.deadline = self._begun + min(share, self._wall - self.thinking)
 
-    def spent(self) -> bool:
+    def is_used_up(self) -> bool:
         """Whether the thinking time for the whole duel is used up, including the open frame."""
         return self.thinking + (self._now() - self._begun) >= self._wall
 
-    def run_out(self, matches: Sequence[LiveMatch]) -> list[LiveMatch]:
+    def take_late(self, matches: Sequence[LiveMatch]) -> list[LiveMatch]:
         """The matches whose time has run out without an answer; the deadline moves to the next match."""
         share = (self._now() - self._begun) / self._count - self._move
         late = [match for match in matches if not match.over and match.banks[self._side] <= share]
         self._set_deadline([match for match in matches if match not in late])
         return late
 
-    def arrived(self) -> None:
+    def note_arrival(self) -> None:
         """Stop the time: the answer arrived, though it is processed later."""
         self._answered = self._now()
 
-    def stop(self, matches: Sequence[LiveMatch]) -> tuple[int, list[LiveMatch]]:
+    def charge_answer(self, matches: Sequence[LiveMatch]) -> tuple[int, list[LiveMatch]]:
         """Process the answer: the milliseconds charged for each position, and the matches for which it came too late."""
         seconds = self._seconds()
         self.thinking += seconds
@@ -138,7 +138,7 @@ class MatchLoop:
         self._due: list[list[LiveMatch]] = [[], []]
         self._questions: list[Question | None] = [None, None]
         self._asked: list[int] = []
-        self._early: dict[int, memoryview] = {}
+        self._arrived: dict[int, memoryview] = {}
         self._count = int(pool.game.action_space.n)
         paths = [leaf.path for leaf in pool.encoder.leaves]
         self._mask = paths.index((MASK,)) if pool.game.masked else None
@@ -159,7 +159,7 @@ class MatchLoop:
                 if self._due[side] and self._questions[side] is None:
                     self._ask(side)
             if (answer := self._wait(DUEL_SIDES)) is not None:
-                self._take(*answer)
+                self._process_answer(*answer)
         if self._pool.live:
             self._await_other_side()
         for side in DUEL_SIDES:
@@ -189,9 +189,9 @@ class MatchLoop:
             for side in sides:
                 self._read_answer(side)
             first = next((side for side in self._asked if side in sides), None)
-            if first in self._early:
+            if first in self._arrived:
                 self._asked.remove(first)
-                return first, self._early.pop(first)
+                return first, self._arrived.pop(first)
             if any(self.failures[side] for side in sides) or self._check_clocks(sides):
                 return None
             now = time.monotonic()
@@ -201,11 +201,11 @@ class MatchLoop:
 
     def _runs(self, side: int) -> bool:
         """Whether this side's clock runs: it was asked, and has not answered."""
-        return self._questions[side] is not None and side not in self._early
+        return self._questions[side] is not None and side not in self._arrived
 
     def _read_answer(self, side: int) -> None:
         """Read an answer if it has arrived, and stop the side's clock."""
-        if side in self._early or self.failures[side] is not None:
+        if side in self._arrived or self.failures[side] is not None:
             return
         try:
             body = self._connections[side].read_answer()
@@ -213,8 +213,8 @@ class MatchLoop:
             self._set_failure(side, failure)
             return
         if body is not None:
-            self._early[side] = body
-            self._clocks[side].arrived()
+            self._arrived[side] = body
+            self._clocks[side].note_arrival()
 
     def _sleep(self, sides: Iterable[int], seconds: float) -> None:
         poll = select.poll()
@@ -235,10 +235,10 @@ class MatchLoop:
     def _time_out(self, side: int) -> None:
         question = self._questions[side]
         assert question is not None
-        if self._clocks[side].spent():
+        if self._clocks[side].is_used_up():
             self.failures[side] = self._total_time_fault()
             return
-        late = self._clocks[side].run_out(question.matches)
+        late = self._clocks[side].take_late(question.matches)
         self._end_late(side, late)
         if all(match.over for match in question.matches):
             reason = f"none of the {len(question.matches)} positions it was asked about was answered in time"
@@ -262,13 +262,13 @@ class MatchLoop:
             failure = AgentFault(failure.verdict, words, failure.trace)
         self.failures[side] = failure
 
-    def _take(self, side: int, body: memoryview) -> None:
+    def _process_answer(self, side: int, body: memoryview) -> None:
         """Process an answer: first ask the side about its other due matches, then step."""
         question = self._questions[side]
         assert question is not None
         self._questions[side] = None
         clock = self._clocks[side]
-        milliseconds, late = clock.stop(question.matches)
+        milliseconds, late = clock.charge_answer(question.matches)
         if clock.thinking > self._wall:
             self.failures[side] = self._total_time_fault()
             return
@@ -276,9 +276,9 @@ class MatchLoop:
             self._end_late(side, late)
         if self._due[side]:
             self._ask(side)
-        self._step(side, question, body, milliseconds)
+        self._step_matches(side, question, body, milliseconds)
 
-    def _step(self, side: int, question: Question, body: memoryview, milliseconds: int) -> None:
+    def _step_matches(self, side: int, question: Question, body: memoryview, milliseconds: int) -> None:
         numbers = np.frombuffer(body, "<i8")
         refused = {} if self._all_legal(numbers, question) else self._refused_moves(numbers, question)
         leaves, due, settle = question.leaves, self._due, self._pool.settle
@@ -331,7 +331,7 @@ class MatchLoop:
     def _finish(self, ended: list[LiveMatch]) -> None:
         """Tell the players that asked for it, and start the next matches."""
         for side in DUEL_SIDES:
-            matches = [match for match in ended if match.asked(side)] if self._connections[side].ends else []
+            matches = [match for match in ended if match.was_asked(side)] if self._connections[side].ends else []
             if matches:
                 self._connections[side].send(wire.frame(wire.Op.OVER, *over_body(matches, side, self._pool.encoder)))
         for match in ended:

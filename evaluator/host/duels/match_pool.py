@@ -87,7 +87,7 @@ class LiveMatch:
         totals = self.position.totals
         return totals[self.first], totals[1 - self.first]
 
-    def asked(self, side: int) -> bool:
+    def was_asked(self, side: int) -> bool:
         """Whether that side has been asked about this match."""
         return not self.heads[side][2]
 

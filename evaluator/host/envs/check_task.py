@@ -1,4 +1,4 @@
-"""What is wrong with a task: its environment or game, its own metrics, its anchors and bounds; a few episodes are played."""
+"""What is wrong with a task: its environment or game, own metrics, reference scores and bounds; it is played a little."""
 
 import contextlib
 import copy
@@ -51,7 +51,7 @@ def task_faults(task: Task) -> Iterator[TaskFault]:
     """
     if fault := task.few_episodes_fault():
         yield TaskFault("script" if task.script else "episodes", fault.partition(": ")[2])
-    yield from _anchor_faults(task)
+    yield from _reference_score_faults(task)
     try:
         if missing := _metric_fault(task):
             yield missing
@@ -86,16 +86,16 @@ def _one_line(error: object) -> str:
     return " ".join(str(error).split())[:300]
 
 
-def _anchor_faults(task: Task) -> Iterator[TaskFault]:
-    """Anchors out of the possible range, or the wrong way round."""
+def _reference_score_faults(task: Task) -> Iterator[TaskFault]:
+    """Reference scores out of the possible range, or the wrong way round."""
     if task.random and task.reference and not task.metrics and task.reference.score < task.random.score:
         yield TaskFault("reference", f"{task.reference.score:g} is worse than random, {task.random.score:g}; exchange them")
     kind = task.metrics[0].kind if task.metrics else "mean_return"
     bounds = (0.0, 1.0) if kind == "success_rate" else task.bounds if kind in _RETURN_KINDS else None
-    for key, anchor in (("random", task.random), ("reference", task.reference)):
-        if anchor and bounds and not bounds[0] <= anchor.score <= bounds[1]:
+    for key, reference_score in (("random", task.random), ("reference", task.reference)):
+        if reference_score and bounds and not bounds[0] <= reference_score.score <= bounds[1]:
             possible = f"{bounds[0]:g}…{bounds[1]:g}"
-            yield TaskFault(key, f"{anchor.score:g} is outside {possible}; correct the score or 'bounds'")
+            yield TaskFault(key, f"{reference_score.score:g} is outside {possible}; correct the score or 'bounds'")
 
 
 def _solo_faults(gym_task: GymTask) -> Iterator[TaskFault]:

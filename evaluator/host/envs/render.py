@@ -21,7 +21,7 @@ Picture = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bounds:
+class RenderLimits:
     """Limits of rendering."""
 
     frames: int
@@ -48,14 +48,14 @@ def with_rendering(gym_task: GymTask) -> GymTask | None:
     return replace(gym_task, spec=spec)
 
 
-def chosen_steps(length: int, frames: int) -> tuple[int, ...]:
+def frame_steps(length: int, frames: int) -> tuple[int, ...]:
     """The numbers of steps after which frames are taken: 0, `length`, and evenly between."""
     count = max(1, min(frames, length + 1))
     return tuple(round(float(step)) for step in np.linspace(0, length, count)) if count > 1 else (length,)
 
 
 def render_episode(
-    gym_task: GymTask, recorded: RecordedEpisode, bounds: Bounds, clock: Callable[[], float]
+    gym_task: GymTask, recorded: RecordedEpisode, limits: RenderLimits, clock: Callable[[], float]
 ) -> Iterator[tuple[int, Picture | str]]:
     """The chosen steps, each with what the environment renders after it; `gym_task` comes from `with_rendering`.
 
@@ -63,10 +63,10 @@ def render_episode(
         EnvironmentFault: it takes too long, the environment fails, or its return is not the recorded one. The latter is seen
             after the last step only: discard the frames before it.
     """
-    if recorded.length > bounds.steps:
+    if recorded.length > limits.steps:
         raise EnvironmentFault(f"an episode of {recorded.length} steps is too long to be shown")
-    until = clock() + bounds.seconds
-    steps = set(chosen_steps(recorded.length, bounds.frames))
+    until = clock() + limits.seconds
+    steps = set(frame_steps(recorded.length, limits.frames))
     with import_entry_point(f"the environment {gym_task.task.env_id} cannot be rendered"):
         environment = gym_task.make()
         try:
@@ -78,7 +78,7 @@ def render_episode(
                 if taken in steps:
                     yield taken, _shown(environment.render())
                 if clock() > until:
-                    raise EnvironmentFault(f"it takes longer than {bounds.seconds:g} seconds")
+                    raise EnvironmentFault(f"it takes longer than {limits.seconds:g} seconds")
         finally:
             environment.close()
         if total != recorded.total:

@@ -69,14 +69,14 @@ class EpisodeBatch:
         self._recorder = EpisodeRecorder(len(self.lanes), self._encoder.leaves, self.decoder.leaves)
         for index, observation in enumerate(self._observations):
             self._recorder.begin(index, self._encoder.encode([observation]))
-        self._settle()
+        self._prepare_frame()
 
     def _open(self, number: int, spec: EpisodeSpec, environment: gymnasium.Env[Any, Any]) -> None:
         limit = self._frame + self._gym_task.time_limit if self._gym_task.time_limit else NO_LIMIT_FRAME
         self.lanes.append(Lane(number, spec, environment, True, limit, self._frame))
         self._observations.append(self._gym_task.start(environment, spec.seed))
 
-    def _settle(self) -> None:
+    def _prepare_frame(self) -> None:
         """Update what frames need from the lanes."""
         self._steps = [lane.environment.step for lane in self.lanes]
         self._next_limit = min((lane.limit for lane in self.lanes), default=NO_LIMIT_FRAME)
@@ -100,14 +100,14 @@ class EpisodeBatch:
         """The ACT frame about all live episodes."""
         return wire.frame(wire.Op.ACT, self._head, *padded_leaves(self._encoded))
 
-    def asked(self) -> None:
+    def note_asked(self) -> None:
         """Note that the question was sent: no lane starts an episode any more."""
         if any(lane.starts for lane in self.lanes):
             for lane in self.lanes:
                 lane.starts = False
             self._head = self._make_head()
 
-    def where(self, row: int) -> str:
+    def row_in_words(self, row: int) -> str:
         """The episode on a lane and how many steps it has behind it, in words."""
         lane = self.lanes[row]
         return f"episode {lane.spec.index}, step {self._frame - lane.begun}"
@@ -140,9 +140,9 @@ class EpisodeBatch:
         self._observations = observations
         self._encoded = self._encoder.encode(observations)
         self._recorder.step(self._encoded, arrays, rewards)
-        return self._turn_over(ended) if ended else []
+        return self._replace_ended(ended) if ended else []
 
-    def _turn_over(self, ended: dict[int, tuple[bool, bool]]) -> list[tuple[int, PlayedEpisode]]:
+    def _replace_ended(self, ended: dict[int, tuple[bool, bool]]) -> list[tuple[int, PlayedEpisode]]:
         """Close ended episodes and start waiting ones on their lanes; lanes without a waiting episode are dropped."""
         self._recorder.flush()
         finished = []
@@ -160,7 +160,7 @@ class EpisodeBatch:
             self.lanes = [self.lanes[index] for index in kept]
             self._observations = [self._observations[index] for index in kept]
             self._recorder = self._recorder.for_lanes(kept)
-        self._settle()
+        self._prepare_frame()
         return finished
 
     def _renew(self, index: int, lane: Lane) -> bool:
@@ -279,7 +279,7 @@ def _make_batches(run: SoloRun, lanes: int) -> list[EpisodeBatch]:
 
 def _ask(run: SoloRun, batch: EpisodeBatch, stream: ByteStream) -> None:
     stream.send(batch.question(), time.monotonic() + run.limits.answer_seconds * len(batch.lanes))
-    batch.asked()
+    batch.note_asked()
 
 
 def _advance(run: SoloRun, batch: EpisodeBatch, stream: ByteStream) -> list[tuple[int, PlayedEpisode]]:
@@ -302,7 +302,7 @@ def _advance(run: SoloRun, batch: EpisodeBatch, stream: ByteStream) -> list[tupl
 def _in_episode(batch: EpisodeBatch, row: int | None, message: str) -> str:
     if row is None and len(batch.lanes) == 1:
         row = 0
-    return message if row is None else f"{batch.where(row)}: {message}"
+    return message if row is None else f"{batch.row_in_words(row)}: {message}"
 
 
 def _late(limits: Limits, count: int) -> str:

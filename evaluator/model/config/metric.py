@@ -83,11 +83,16 @@ class Metric(Frozen):
 
 
 def metrics_fault(
-    metrics: tuple[Metric, ...], ties: tuple[str, ...], score: str, anchors: tuple[float, float] | None, *, for_scripts: bool
+    metrics: tuple[Metric, ...],
+    ties: tuple[str, ...],
+    score: str,
+    reference_scores: tuple[float, float] | None,
+    *,
+    for_scripts: bool,
 ) -> str | None:
     """The first contradiction between a task's metrics and its other settings, or None.
 
-    `anchors`: the random agent's score and the reference, where both are known.
+    `reference_scores`: the random agent's score and the reference, where both are known.
     """
     names = [metric.name for metric in metrics]
     if twice := next((name for name in names if names.count(name) > 1), None):
@@ -102,7 +107,7 @@ def metrics_fault(
         return f"the metric '{curved.name}' is about learning curves; give the task a 'script'"
     if score != "mean":
         return f"'score: {score}' means nothing beside 'metrics'; give the first metric the kind '{score}_return'"
-    if anchors and metrics[0].sign * (anchors[1] - anchors[0]) < 0:
+    if reference_scores and metrics[0].sign * (reference_scores[1] - reference_scores[0]) < 0:
         better = metrics[0].direction
         return f"by '{names[0]}' {better} is better, but the reference is worse than the random agent"
     return None

@@ -139,8 +139,10 @@ class Task(Frozen):
             self.digest()
         except ValueError as error:
             raise ValueError("a whole number is beyond 2**53, so the task's settings have no digest; correct it") from error
-        anchors = (self.random.score, self.reference.score) if self.random and self.reference else None
-        if fault := metrics_fault(self.metrics, self.ties, self.score, anchors, for_scripts=self.script is not None):
+        reference_scores = (self.random.score, self.reference.score) if self.random and self.reference else None
+        if fault := metrics_fault(
+            self.metrics, self.ties, self.score, reference_scores, for_scripts=self.script is not None
+        ):
             raise ValueError(fault)
         return self
 
@@ -178,7 +180,7 @@ class Task(Frozen):
         return self.env or self.id
 
     def measured(self) -> dict[str, Any]:
-        """The settings that change what is measured; texts, anchors and estimators do not."""
+        """The settings that change what is measured; texts, reference scores and estimators do not."""
         code = {"code": self._code} if self._code not in (None, self.code_before) else {}
         if self.game is not None:
             fields = {"game", "kwargs", "matches", "opening", "max_plies", "clock", "lanes", "seed_bits"}

@@ -78,7 +78,7 @@ class _AgentPageRenderer:
             "root": Markup(urls.up(_ANY_AGENT_PAGE)),
             "scales": scales,
             "task_links": task_links,
-            "anchors": {task.id: urls.task_anchor(task.id) for task in tasks},
+            "fragments": {task.id: urls.task_fragment(task.id) for task in tasks},
         }
         self._page = self._templates.macro("agent.html.jinja", "page", **self._shared)
 

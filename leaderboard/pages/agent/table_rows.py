@@ -169,10 +169,10 @@ def provenance_table(profile: AgentProfile, repository: str | None) -> Provenanc
     results = [(entered.task, result) for entered in profile.task_results if (result := entered.result)]
     # Usually all results have the same circumstances: then formatting one of them is enough.
     circumstances = [_circumstances(result) for _, result in results]
-    differ = any(one != circumstances[0] for one in circumstances)
+    differ = any(cells != circumstances[0] for cells in circumstances)
     chosen = [result for _, result in (results if differ else results[:1])]
     # Agents of one pull request have one beacon, and would so be known as one person's.
-    common = _COMMON if not profile.entry.anonymous else tuple(one for one in _COMMON if one[1] is not _beacon)
+    common = _COMMON if not profile.entry.anonymous else tuple(column for column in _COMMON if column[1] is not _beacon)
     fields = [(name, [form(result, repository) for result in chosen]) for name, form in common]
     # A field that nothing recorded is left out.
     shared = tuple((name, values[0]) for name, values in fields if len(set(values)) == 1 and values[0] != _UNKNOWN)

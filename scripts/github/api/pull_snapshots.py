@@ -105,7 +105,7 @@ def label_nodes(github: GitHub, names: Sequence[str]) -> dict[str, str]:
 def _parse_snapshot(node: dict[str, Any]) -> PullSnapshot:
     head, merge = node["headRepository"], node["mergeCommit"]
     author, author_id, _ = _parse_actor(node["author"])
-    commit: dict[str, Any] = next((one["commit"] for one in node.get("commits", {}).get("nodes", ()) if one), {})
+    commit: dict[str, Any] = next((item["commit"] for item in node.get("commits", {}).get("nodes", ()) if item), {})
     pull = PullRequest(
         number=int(node["number"]),
         author=author,

@@ -103,8 +103,8 @@ def apply_repairs(github: GitHub, checks: Iterable[Check]) -> dict[str, str]:
         CommandError: GitHub does not answer, or the token is invalid.
     """
     refusals = {}
-    for one in checks:
-        finding = one(github)
+    for run_check in checks:
+        finding = run_check(github)
         if finding.state is SettingState.MISSING and finding.changes:
             refusals[finding.name] = _apply_changes(github, finding)
     return refusals

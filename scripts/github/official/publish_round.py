@@ -189,13 +189,13 @@ def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[
         return list(items)
     final = checked_season_commits(clone, sha, challenge).final
     entries = read_entries(clone, final.sha if final else sha, challenge)[0]
-    standing = {(entry.name, entry.digest) for entry in entries if not moderation.exclusion_of(*entry.version)}
+    versions = {(entry.name, entry.digest) for entry in entries if not moderation.exclusion_of(*entry.version)}
     tasks = {task.id: task.digest() for task in challenge.tasks}
     return [
         item
         for item in items
         if tasks.get(item.task_id) == item.wanted.task_digest
-        and all((entry.name, entry.digest) in standing for entry in item.players)
+        and all((entry.name, entry.digest) in versions for entry in item.players)
     ]
 
 

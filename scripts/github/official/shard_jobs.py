@@ -157,7 +157,7 @@ def plan_shards(official: OfficialRun) -> PlannedShards:
         expected_minutes=round_minutes(work.packing, nothing.at_once),
         plan_context=work.plan_context.serialised(),
         unasked=len(work.without_facts),
-        deferred=tuple(f"{work_in_words(one.item)}: {reason_in_words(one.reason)}" for one in work.deferred),
+        deferred=tuple(f"{work_in_words(held.item)}: {reason_in_words(held.reason)}" for held in work.deferred),
     )
 
 
@@ -228,7 +228,7 @@ def in_batches(items: Iterable[WorkloadItem]) -> list[list[WorkloadItem]]:
 
     def order(item: WorkloadItem) -> int:
         submissions = [entry.submission for entry in item.players]
-        is_fetched = any(one.weights or one.kind is SubmissionKind.IMAGE for one in submissions)
+        is_fetched = any(submission.weights or submission.kind is SubmissionKind.IMAGE for submission in submissions)
         return is_fetched + (is_fetched and isinstance(item, DuelWorkItem))
 
     return [list(batch) for _, batch in groupby(sorted(items, key=order), key=order)]

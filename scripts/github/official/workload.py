@@ -32,8 +32,7 @@ from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning import plan_round
-from leaderboard.planning.admission import admit_work, authors_by_owner, tasks_by_name
-from leaderboard.planning.evaluation_quota import Deferred
+from leaderboard.planning.admission import Deferred, admit_work, authors_by_owner, tasks_by_name
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, in_turns
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import read_note, read_recorded, replace_note

@@ -249,9 +249,9 @@ def _preview_state(session: PreviewSession, clone: GitRepository, sandbox: str, 
     if any(folder.tasks for folder in session.folders):
         evaluator = open_evaluator(session.checkout, sandbox)
         _play_tasks(session, evaluator, is_over)
-        recorded, standing = _official_board(session.checkout)
+        recorded, opponents = _official_board(session.checkout)
         games = PreviewGames(
-            session=session, runner=DuelRunner(evaluator=evaluator), recorded=recorded, standing=standing, is_over=is_over
+            session=session, runner=DuelRunner(evaluator=evaluator), recorded=recorded, opponents=opponents, is_over=is_over
         )
         games.play()
     return _comment_state(session, guarded)
@@ -331,9 +331,9 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
         and checkout.moderation.exclusion_of(submission.login, submission.agent, submission.folder.digest) is None
     }
     final = final_entries(checkout) if checkout.challenge.is_final else None
-    standing = [submission.entry() for submission in ranking.values()]
+    on_main = [submission.entry() for submission in ranking.values()]
     clone = GitRepository(checkout.root)
-    entries = final.entries if final else with_presence_beacons(clone, "HEAD", checkout.challenge, standing)
+    entries = final.entries if final else with_presence_beacons(clone, "HEAD", checkout.challenge, on_main)
     shown = tuple(entry for entry in entries if checkout.moderation.exclusion_of(*entry.version) is None)
     return OfficialLeaderboard(
         challenge=checkout.challenge,
@@ -359,7 +359,7 @@ class PreviewGames:
     session: PreviewSession
     runner: DuelRunner
     recorded: OfficialLeaderboard
-    standing: dict[AgentName, AgentFolder]
+    opponents: dict[AgentName, AgentFolder]
     """Possible opponents: the agents of main that rank, and the baselines."""
     is_over: Callable[[], bool]
     played: set[tuple[AgentName, str, AgentName]] = field(default_factory=set)
@@ -411,12 +411,12 @@ class PreviewGames:
         # As in the official run, agents of one login or team do not meet.
         one_side = owner_groups((*self.recorded.entries, submission.entry()), self.recorded.duels)
         others = (row for row in board.rows if not one_side.are_same_owner(submission.name, row.entry.name))
-        rated = [row for row in others if row.entry.name in self.standing and row.entry.name not in gone]
+        rated = [row for row in others if row.entry.name in self.opponents and row.entry.name not in gone]
         if not rated:
             return None
         elo = self._elo(folder, task)
         nearest = min(rated, key=lambda row: (0.0 if elo is None else abs(row.rating.elo - elo), row.place, row.entry.name))
-        return self.standing[nearest.entry.name]
+        return self.opponents[nearest.entry.name]
 
     def _baselines(self, task: Task, board: GameStandings) -> list[AgentFolder]:
         """The baselines that play this game, in the order of challenge.yml."""
@@ -425,7 +425,7 @@ class PreviewGames:
         baselines = [
             submission
             for named in challenge.baselines
-            for name, submission in self.standing.items()
+            for name, submission in self.opponents.items()
             if name not in refused and submission.folder.submission.plays(task) and _is_named(submission, named)
         ]
         return baselines[:BASELINES_MET]

@@ -8,8 +8,8 @@ from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import phase_refusal, refused_entries
-from leaderboard.planning.evaluation_quota import QuotaAccounts
-from leaderboard.planning.refusal_reasons import PhaseRefusalKind, QuotaExhausted, Reason, SubmissionsEnded, reason_in_words
+from leaderboard.planning.evaluation_quota import QuotaAccounts, QuotaExhausted
+from leaderboard.planning.refusal_reasons import PhaseRefusalKind, Reason, SubmissionsEnded, reason_in_words
 from leaderboard.text.format import format_utc
 from scripts.git.version_origins import VersionOrigins, admission_at
 from scripts.github.workflow.plan_context import MembershipLookup, members_of
@@ -87,8 +87,8 @@ def rules_after_merge(
 
 
 def _waits(accounts: QuotaAccounts, entry: Entry, task_id: str, beacon: str, now: datetime) -> QuotaExhausted | None:
-    draw = (entry.login.casefold(), entry.digest, beacon)
+    charge = (entry.login.casefold(), entry.digest, beacon)
     for account in accounts.of(entry.login, [task_id]):
-        if draw not in account.first and (full := account.exhausted(now)):
+        if charge not in account.first and (full := account.exhausted(now)):
             return full
     return None

@@ -208,8 +208,8 @@ def _after_the_end(context: BotContext, merge: MergedPull, brought: Mapping[Agen
     final, challenge = context.final, context.checkout.challenge
     if final is None or merge.sha not in context.late_commits:
         return ()
-    standing = {(entry.name, entry.digest) for entry in final.entries}
-    late = [entry for _, entry in sorted(brought.items()) if (entry.name, entry.digest) not in standing]
+    final_versions = {(entry.name, entry.digest) for entry in final.entries}
+    late = [entry for _, entry in sorted(brought.items()) if (entry.name, entry.digest) not in final_versions]
     reason = reason_in_words(SubmissionsEnded(challenge.season))
     return tuple(
         f"{entry.shown} on {task.title or task.id}: {reason}"
@@ -244,4 +244,4 @@ def _run_url(context: BotContext, merge: MergedPull) -> str | None:
         for record in context.records
         if record.provenance.run_url and any((side.login, side.agent) in merge.agents for side in record.sides)
     )
-    return max(provenances, key=lambda one: one.evaluated_at, default=_NO_RUN).run_url
+    return max(provenances, key=lambda provenance: provenance.evaluated_at, default=_NO_RUN).run_url

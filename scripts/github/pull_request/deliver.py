@@ -82,7 +82,7 @@ def _write_together(context: BotContext, current: Sequence[tuple[Delivery, PullS
     refused = make_changes(context, changes)
     kept = _statuses_of_others(context, current)
     # Of two pull requests at one commit the one that says something of the commit has the last word.
-    for delivery, snapshot in sorted(current, key=lambda one: one[0].outcome.is_of_commit):
+    for delivery, snapshot in sorted(current, key=lambda pair: pair[0].outcome.is_of_commit):
         if delivery.pull.number not in refused and delivery.pull.number not in kept:
             try:
                 _write_status(context, delivery, snapshot)
@@ -202,8 +202,8 @@ def bot_status(github: GitHub, sha: str, bot: str) -> CommitStatus | None:
 
 def our_comments(comments: Iterable[IssueComment], bot: str) -> list[IssueComment]:
     """The bot's sticky comments, oldest first; a marker by another account or inside a text does not count."""
-    ours = (one for one in comments if one.author == bot and one.author_type == "Bot")
-    return sorted((one for one in ours if comment_run(one.body) is not None), key=lambda one: one.id)
+    ours = (comment for comment in comments if comment.author == bot and comment.author_type == "Bot")
+    return sorted((comment for comment in ours if comment_run(comment.body) is not None), key=lambda comment: comment.id)
 
 
 def newest_run(stickies: Iterable[IssueComment]) -> int:

@@ -17,7 +17,7 @@ from scripts.github.pull_request.report_previews import (
     HOURLY_READING_SECONDS,
     REQUESTS_RESERVED,
     PreviewRuns,
-    ReadingTime,
+    TimeBudget,
     find_backlog,
     has_few_requests,
     noting_faults,
@@ -48,21 +48,21 @@ def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
     issue_url = next((issue.html_url for issue in issues if issue.title == failure_issues.FAILURE_ISSUE_TITLE), None)
     backlog = find_backlog(context, PreviewRuns(context, ALL_RUNS), faults, is_complete=True)
     outcomes: list[tuple[PullRequest, Outcome]] = []
-    reading = ReadingTime(HOURLY_READING_SECONDS)
-    for pull in reading.turns(backlog.unstarted, lambda pull: pull):
+    budget = TimeBudget(HOURLY_READING_SECONDS)
+    for pull in budget.turns(backlog.unstarted, lambda pull: pull):
         if has_few_requests(context, REQUESTS_RESERVED):
             break
         with noting_faults(pull, faults):
             if outcome := _unstarted_outcome(context, pull):
                 outcomes.append((pull, outcome))
-    outcomes += outdated_outcomes(context, backlog, reading, faults)
+    outcomes += outdated_outcomes(context, backlog, budget, faults)
     tell_unstarted(context, outcomes, faults)
 
     def with_issue(outcome: Outcome) -> Outcome:
         state = outcome.state
         return replace(outcome, state=replace(state, issue_url=issue_url)) if isinstance(state, Broken) else outcome
 
-    for case, outcome in settle_ended(context, backlog.ended, faults, reading, adjust=with_issue, is_last_word=True):
+    for case, outcome in settle_ended(context, backlog.ended, faults, budget, adjust=with_issue, is_last_word=True):
         with noting_faults(case.pull, faults):
             faults += _retry_failed(context, case, outcome)
     ended = _ended_runs(context)

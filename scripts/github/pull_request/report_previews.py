@@ -186,9 +186,9 @@ def report_recent(context: BotContext) -> int:
     conflicts = [pull for pull in backlog.unstarted if pull.mergeable is False]
     outcomes = [(pull, no_run_outcome(pull, NoRunReason.CONFLICT)) for pull in conflicts]
     tell_unstarted(context, outcomes, faults)
-    reading = ReadingTime(READING_SECONDS)
-    settle_ended(context, backlog.ended, faults, reading)
-    tell_unstarted(context, outdated_outcomes(context, backlog, reading, faults), faults)
+    budget = TimeBudget(READING_SECONDS)
+    settle_ended(context, backlog.ended, faults, budget)
+    tell_unstarted(context, outdated_outcomes(context, backlog, budget, faults), faults)
     if faults:
         raise CommandError(OUR_FAULT, *faults)
     return OK
@@ -257,14 +257,14 @@ def _to_be_judged_again(context: BotContext, passed: Sequence[PassedPull]) -> li
 
 
 def outdated_outcomes(
-    context: BotContext, backlog: Backlog, reading: "ReadingTime", faults: list[str]
+    context: BotContext, backlog: Backlog, budget: "TimeBudget", faults: list[str]
 ) -> list[tuple[PullRequest, Outcome]]:
     """Refusals of pull requests with a good status that is of another, or whose merge could change another file by now.
 
     The status of the others names the commit of main by which they were judged: a later run does not fetch them again.
     """
     outcomes = []
-    for pull, status in reading.turns(backlog.passed, lambda one: one[0]):
+    for pull, status in budget.turns(backlog.passed, lambda passed: passed[0]):
         with noting_faults(pull, faults):
             paths = guard_pull(context, pull)
             if paths.faults or (paths.outside and paths.touches_agents):
@@ -330,16 +330,16 @@ def has_few_requests(context: BotContext, reserved: int) -> bool:
 _Item = TypeVar("_Item")
 
 
-class ReadingTime:
+class TimeBudget:
     """The time for reading heads, or for scoring previews, shared by the authors of pull requests."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds, self._end = seconds, time.monotonic() + seconds
         self._used: Counter[int] = Counter()
 
-    def scoring(self) -> "ReadingTime":
+    def for_scoring(self) -> "TimeBudget":
         """The time for what follows: what is left, and half as long as there was."""
-        return ReadingTime(max(0.0, self._end - time.monotonic()) + self._seconds / 2)
+        return TimeBudget(max(0.0, self._end - time.monotonic()) + self._seconds / 2)
 
     def turns(self, items: Iterable[_Item], pull_of: Callable[[_Item], PullRequest]) -> Iterator[_Item]:
         """The items that there is time for, in order; last those of authors who took more than their share."""
@@ -361,7 +361,7 @@ def settle_ended(
     context: BotContext,
     cases: Sequence[PreviewCase],
     faults: list[str],
-    reading: ReadingTime,
+    budget: TimeBudget,
     *,
     adjust: Callable[[Outcome], Outcome] = lambda outcome: outcome,
     is_last_word: bool = False,
@@ -379,7 +379,7 @@ def settle_ended(
         say(f"{len(cases)} previews are reported by a later run: few of the hour's requests are left.")
         return []
     scored, decided = list[tuple[PreviewCase, GuardedPaths]](), list[DecidedCase]()
-    for case in reading.turns(sorted(cases, key=lambda case: case.run.id), lambda case: case.pull):
+    for case in budget.turns(sorted(cases, key=lambda case: case.run.id), lambda case: case.pull):
         with noting_faults(case.pull, faults):
             decision = outcome_without_scores(context, case)
             if isinstance(decision, Outcome):
@@ -391,7 +391,7 @@ def settle_ended(
         left = context.github.requests_left
         told_now = scored if left is None else scored[: max(1, (left - REQUESTS_RESERVED) // 2)]
         context.github.list_artifacts(PREVIEW_ARTIFACT, [case.run.id for case, _ in told_now])
-    turns, waiting = reading.scoring().turns(scored, lambda one: one[0].pull), len(scored)
+    turns, waiting = budget.for_scoring().turns(scored, lambda pending: pending[0].pull), len(scored)
     while (size := min(DELIVERED_AT_ONCE, waiting)) and not has_few_requests(context, REQUESTS_RESERVED + 2 * size):
         ready: list[DecidedCase] = []
         looked_at = 0
@@ -414,7 +414,7 @@ def _tell_decided(
         Delivery(pull=case.pull, run_id=case.run.id, outcome=outcome, is_last_word=is_last_word) for case, outcome in decided
     ]
     told = _tell_while_requests_last(context, deliveries, faults)
-    return [one for one, delivery in zip(decided, deliveries, strict=True) if delivery.pull.number in told]
+    return [decision for decision, delivery in zip(decided, deliveries, strict=True) if delivery.pull.number in told]
 
 
 def _tell_while_requests_last(context: BotContext, deliveries: Sequence[Delivery], faults: list[str]) -> set[int]:

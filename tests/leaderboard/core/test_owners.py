@@ -6,18 +6,18 @@ import pytest
 
 from evaluator.model.records.result import PREVIEW_BEACON
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.owners import OwnerDraw, OwnerTries, owner_groups, superseded_entries
+from leaderboard.core.owners import OwnerTries, OwnerTry, owner_groups, superseded_entries
 from tests.leaderboard import make
 
 ALICE, BOB = make.entry("alice"), make.entry("bob")
 A, B = AgentName("alice", "agent"), AgentName("alice", "other")
 
 
-def drawn(name: AgentName, digest: str, beacon: str) -> OwnerDraw:
-    return OwnerDraw(name, name.login, digest, beacon)
+def drawn(name: AgentName, digest: str, beacon: str) -> OwnerTry:
+    return OwnerTry(name, name.login, digest, beacon)
 
 
-def counted(*draws: OwnerDraw, entries: tuple[Entry, ...] = (ALICE, BOB)) -> OwnerTries:
+def counted(*draws: OwnerTry, entries: tuple[Entry, ...] = (ALICE, BOB)) -> OwnerTries:
     return OwnerTries(owner_groups(entries, []), draws)
 
 
@@ -54,7 +54,7 @@ def test_tries_follow_the_account_and_not_the_login() -> None:
     now = [make.result(entry, [1.0], login_id=number, at="2026-02-01T12:00:00Z") for entry, number in pairs]
     groups = owner_groups([renamed, newcomer], [*before, *now])
     draws = [
-        OwnerDraw(AgentName(one.login, one.agent), groups.persons.person_of_side(one), one.submission_digest, one.beacon)
+        OwnerTry(AgentName(one.login, one.agent), groups.persons.person_of_side(one), one.submission_digest, one.beacon)
         for one in (*before, *now)
     ]
     tries = OwnerTries(groups, draws)

@@ -151,7 +151,7 @@ def many(count: int):
 
 def test_the_home_page_shows_the_first_rows_and_leads_to_the_others():
     few, more, most = (
-        page(many(count)) for count in (home_page.HOME_ROWS, home_page.HOME_ROWS + 1, home_page.MOST_ROWS + 1)
+        page(many(count)) for count in (home_page.HOME_ROWS, home_page.HOME_ROWS + 1, home_page.PAGE_ROWS + 1)
     )
 
     assert few.count('<th scope="row"') == more.count('<th scope="row"') == home_page.HOME_ROWS
@@ -161,10 +161,10 @@ def test_the_home_page_shows_the_first_rows_and_leads_to_the_others():
 
 
 def test_the_overall_page_stops_where_its_document_goes_on():
-    text = page(many(home_page.MOST_ROWS + 1), path=urls.OVERALL_PAGE)
+    text = page(many(home_page.PAGE_ROWS + 1), path=urls.OVERALL_PAGE)
 
     table, heat_map = text.split("## Task by task")
-    assert table.count('<th scope="row"') == heat_map.count('<th scope="row"') == home_page.MOST_ROWS
+    assert table.count('<th scope="row"') == heat_map.count('<th scope="row"') == home_page.PAGE_ROWS
     assert "These are the first 100 of 101. All of them as JSON" in words(text)
     assert "The same as JSON" in words(page(many(3), path=urls.OVERALL_PAGE))
     assert "No agent has a score yet." in words(page(samples.empty(), path=urls.OVERALL_PAGE))
@@ -199,7 +199,8 @@ def test_a_change_of_place_is_told_in_words(before, now, phrase, monkeypatch):
 
 
 def test_who_left_is_named_and_the_ledger_has_the_rest():
-    gone = tuple(FormerEntry(login="zoe", agent=f"a{i}", exclusion=None, results=()) for i in range(home_page.GONE + 1))
+    numbers = range(home_page.HOME_FORMER + 1)
+    gone = tuple(FormerEntry(login="zoe", agent=f"a{i}", exclusion=None, results=()) for i in numbers)
     text = words(page(samples.one(), dataclasses.replace(samples.CONTEXT, former_entries=gone)))
 
     assert "zoe/a4: withdrawn The ledger lists all 6" in text

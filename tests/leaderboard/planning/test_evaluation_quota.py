@@ -28,7 +28,7 @@ def held(season, entries, results, *, arrived=None, now=NOW, beacons=None, beaco
     accounts = QuotaAccounts(season, entries, results)
     kept, waiting = apply_quotas(season, items, accounts, arrived or {}, now)
     return [(i.entry.shown, i.task_id) for i in kept], [
-        (h.item.entry.shown, h.item.task_id, reason_in_words(h.reason)) for h in waiting
+        (item.entry.shown, item.task_id, reason_in_words(exhausted)) for item, exhausted in waiting
     ]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
-from scripts.maintenance.close_season import season_files
+from scripts.maintenance.close_season import counted_record_files
 from scripts.repository.checkout import Checkout
 from scripts.standings.recorded_standings import recorded_standings
 from tests.leaderboard import make
@@ -65,7 +65,7 @@ def test_a_season_is_closed_without_what_the_process_sandbox_measured(moved: tup
     clone, before, _ = moved
     kept, left = record(clone, "alice", "docker", before), record(clone, "erin", "process", before)
 
-    paths = season_files(Checkout(clone.path))
+    paths = counted_record_files(Checkout(clone.path))
 
     store = Checkout(clone.path).store
     assert store.path_of(kept) in paths

@@ -22,7 +22,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from leaderboard.core.store import ResultStore
 from scripts.git.git_repository import GitRepository
-from scripts.maintenance.close_season import Citation, season_files
+from scripts.maintenance.close_season import Citation, counted_record_files
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.repository.season_file import seal_result
 from scripts.runs.local_evaluator import open_evaluator
@@ -316,7 +316,7 @@ def test_what_does_not_verify_closes_nothing(clone: Path) -> None:
         if replay:
             awaited = run(clone, "season", "close", "--by", "us")
         else:
-            assert season_files(open_checkout(clone)) == []
+            assert counted_record_files(open_checkout(clone)) == []
     (clone / "moderation.yml").unlink()
     assert awaited[0] == 2
     assert "1 results of season 2026 are in quarantine and wait for their replay" in awaited[2]

@@ -13,7 +13,7 @@ from scripts.repository.checkout import Checkout, open_checkout
 from scripts.standings.recorded_standings import recorded_standings
 from scripts.static_site import episode_branch as keeping
 from scripts.static_site import render_episodes as rendering
-from scripts.static_site.render_episodes import ReplayedResult, episodes_folder, replayed_results
+from scripts.static_site.render_episodes import RenderRequest, episodes_folder, render_requests
 from tests.evaluations import evaluated
 from tests.scripts.github.remotes import Clone, agent_files, git, make_board
 
@@ -47,9 +47,9 @@ def clone(tmp_path: Path) -> Clone:
     return made
 
 
-def every(clone: Clone) -> list[ReplayedResult]:
+def every(clone: Clone) -> list[RenderRequest]:
     board: Checkout = open_checkout(clone.path)
-    return replayed_results(board, recorded_standings(board, official=False))
+    return render_requests(board, recorded_standings(board, official=False))
 
 
 def update(clone: Clone) -> bool:
@@ -64,7 +64,7 @@ def test_what_is_shown_is_rendered_from_its_trace_alone_and_kept(clone: Clone, m
     (one,) = every(clone)
     fetched: list[Path] = []
 
-    def render_new(every: list[ReplayedResult], folder: Path, *, quiet: bool) -> int:
+    def render_new(every: list[RenderRequest], folder: Path, *, quiet: bool) -> int:
         fetched.extend(path for each in every for path in each.trace.parent.iterdir())
         return rendering.render_new(every, folder, quiet=quiet)
 

@@ -20,14 +20,14 @@ from scripts.standings.recorded_standings import recorded_standings
 from scripts.static_site import render_episodes
 from scripts.static_site.render_episodes import (
     TARGET_SHEET_BYTES,
-    ReplayedResult,
+    RenderRequest,
     episodes_folder,
     not_rendered,
     picture_files,
     render_new,
+    render_requests,
     rendered_episodes,
     rendered_replays,
-    replayed_results,
     shrink_frame,
     sprite_sheet,
     store_file,
@@ -86,9 +86,9 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def wanted_of(root: Path) -> list[ReplayedResult]:
+def wanted_of(root: Path) -> list[RenderRequest]:
     board = open_checkout(root)
-    return replayed_results(board, recorded_standings(board, official=False))
+    return render_requests(board, recorded_standings(board, official=False))
 
 
 def test_the_best_entries_episodes_are_rendered_once(played: Path) -> None:
@@ -205,7 +205,7 @@ def test_where_names_are_hidden_nothing_is_rendered(played: Path) -> None:
     (task,), (row,) = table.tasks, table.tasks[0].rows
     masked = replace(row, entry=replace(row.entry, anonymous=True))
 
-    assert replayed_results(board, replace(table, tasks=(replace(task, rows=(masked,)),))) == []
+    assert render_requests(board, replace(table, tasks=(replace(task, rows=(masked,)),))) == []
 
 
 @pytest.mark.parametrize(

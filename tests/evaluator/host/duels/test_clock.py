@@ -33,7 +33,7 @@ def test_an_answer_within_the_moves_own_time_costs_the_bank_nothing() -> None:
     one.start(matches)
     now.now += 6
 
-    assert one.stop(matches) == (2000, [])
+    assert one.charge_answer(matches) == (2000, [])
     assert [match.banks for match in matches] == [[1.0, 1.0]] * 3
     assert one.thinking == 6
 
@@ -44,7 +44,7 @@ def test_what_goes_beyond_is_taken_from_each_matchs_bank_of_that_side() -> None:
     one.start(matches)
     now.now += 5
 
-    assert one.stop(matches) == (2500, [])
+    assert one.charge_answer(matches) == (2500, [])
     assert matches[0].banks == [1.0, 0.5]
     assert matches[1].banks == [0.0, pytest.approx(0.1)]
 
@@ -55,7 +55,7 @@ def test_who_has_no_bank_left_is_late_while_the_others_are_not() -> None:
     one.start([poor, rich])
     now.now += 5
 
-    assert one.stop([poor, rich]) == (2500, [poor])
+    assert one.charge_answer([poor, rich]) == (2500, [poor])
     assert rich.banks[0] == 0.5
 
 
@@ -65,13 +65,13 @@ def test_clocks_fall_one_after_the_other_while_an_answer_is_waited_for() -> None
     one.start([poor, rich])
     deadlines = [one.deadline]
     now.now = one.deadline
-    late = [one.run_out([poor, rich])]
+    late = [one.take_late([poor, rich])]
     poor.over = True
     deadlines.append(one.deadline)
     now.now += 1
-    late.append(one.run_out([poor, rich]))
+    late.append(one.take_late([poor, rich]))
     now.now = one.deadline
-    late.append(one.run_out([poor, rich]))
+    late.append(one.take_late([poor, rich]))
 
     assert deadlines == [104.5, 106.0]  # two positions: twice the move's time and what the match has left
     assert late == [[poor], [], [rich]]
@@ -82,13 +82,13 @@ def test_an_answer_that_lies_about_is_charged_until_it_came() -> None:
     match = ClockedMatch()
     one.start([match])
     now.now += 1
-    one.arrived()
+    one.note_arrival()
     now.now += 50
 
-    assert one.stop([match]) == (1000, [])
+    assert one.charge_answer([match]) == (1000, [])
     one.start([match])
     now.now += 2
-    assert one.stop([match]) == (2000, [])
+    assert one.charge_answer([match]) == (2000, [])
     assert one.thinking == 3
 
 
@@ -97,12 +97,12 @@ def test_all_thinking_together_has_a_limit() -> None:
     match = ClockedMatch()
     one.start([match])
     now.now += 2
-    one.stop([match])
+    one.charge_answer([match])
     one.start([match])
 
     assert one.deadline == 103
-    assert not one.spent()
+    assert not one.is_used_up()
     now.now += 1
-    assert one.spent()
+    assert one.is_used_up()
     one.abandon()
     assert one.thinking == 3

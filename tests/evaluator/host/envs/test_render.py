@@ -10,12 +10,12 @@ from gymnasium import spaces
 
 from evaluator.host.envs.custom_metrics import RecordedEpisode
 from evaluator.host.envs.gym_task import load_gym_task
-from evaluator.host.envs.render import Bounds, chosen_steps, render_episode, with_rendering
+from evaluator.host.envs.render import RenderLimits, frame_steps, render_episode, with_rendering
 from evaluator.host.errors import EnvironmentFault
 from evaluator.model.config.task import Task
 
 SEED = "0" * 31 + "7"
-BOUNDS = Bounds(frames=5, steps=100, seconds=10)
+LIMITS = RenderLimits(frames=5, steps=100, seconds=10)
 
 
 class Shy(gymnasium.Env[Any, Any]):
@@ -79,16 +79,16 @@ def recorded(total: float = 6.0, steps: int = 6) -> RecordedEpisode:
     return RecordedEpisode(seed=SEED, total=total, length=steps, gym_task=world, recorded=actions)
 
 
-def watched(kind: type[Shy], what: RecordedEpisode, bounds: Bounds = BOUNDS) -> list[tuple[int, Any]]:
+def watched(kind: type[Shy], what: RecordedEpisode, limits: RenderLimits = LIMITS) -> list[tuple[int, Any]]:
     world = with_rendering(load_gym_task(task(kind)))
     assert world is not None
-    return list(render_episode(world, what, bounds, itertools.count().__next__))
+    return list(render_episode(world, what, limits, itertools.count().__next__))
 
 
 def test_the_first_and_the_last_moment_are_always_there() -> None:
-    assert chosen_steps(500, 5) == (0, 125, 250, 375, 500)
-    assert chosen_steps(2, 60) == (0, 1, 2)
-    assert chosen_steps(0, 60) == (0,)
+    assert frame_steps(500, 5) == (0, 125, 250, 375, 500)
+    assert frame_steps(2, 60) == (0, 1, 2)
+    assert frame_steps(0, 60) == (0,)
 
 
 def test_pictures_are_taken_after_the_steps_they_name() -> None:
@@ -119,6 +119,6 @@ def test_what_is_no_picture_is_refused(kind: type[Shy], why: str) -> None:
 
 def test_time_and_length_are_bounded() -> None:
     with pytest.raises(EnvironmentFault, match="longer than 3 seconds"):
-        watched(Painter, recorded(), Bounds(frames=5, steps=100, seconds=3))
+        watched(Painter, recorded(), RenderLimits(frames=5, steps=100, seconds=3))
     with pytest.raises(EnvironmentFault, match="6 steps is too long"):
-        watched(Painter, recorded(), Bounds(frames=5, steps=5, seconds=10))
+        watched(Painter, recorded(), RenderLimits(frames=5, steps=5, seconds=10))

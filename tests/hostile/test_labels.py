@@ -291,6 +291,10 @@ def failed(document: Document) -> Document:
     return {**document, "verdict": "crashed", "returns": [], "lengths": [], "metrics": {}, "trace_sha256": None}
 
 
+def unfetched(document: Document) -> Document:
+    return {**failed(document), "verdict": "internal_error", "unfetched": True}
+
+
 def broken_off(document: Document) -> Document:
     """A match without its last move, whose loser is said to have been late: only a clock that is gone could tell."""
     duel = Duel.model_validate(document)
@@ -408,6 +412,7 @@ def changes(setting: Setting) -> dict[str, list[Change]]:
         "first_attempt.message": [without_a_first_attempt],
         "first_attempt.wall_seconds": to("first_attempt.wall_seconds", -1.0, 2.5),
         "continued_after": to("continued_after", [1], [0], [99999]),
+        "unfetched": [unfetched, *to("unfetched", True)],
         "gpus.wanted": [with_cards],
         "gpus.cards": [with_cards],
         "players.verdict": to("players.verdict", "crashed"),

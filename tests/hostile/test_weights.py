@@ -427,7 +427,7 @@ def test_a_long_answer_does_not_hide_whose_host_failed(
     failed = evaluate_agent(asked, SandboxKind.DOCKER, opener, lambda: datetime.now(UTC), lambda done: None).result
     entry, context = make.entry("mallory"), MeasurementContext(runtime_digest="0" * 64, beacon="test")
     (first,) = missing_work(make.challenge(), [entry], [], context, [])
-    tries = [make.result(entry, key=first.wanted.key(), verdict=failed.verdict, message=failed.message)] * 2
+    tries = [make.result(entry, key=first.wanted.key(), verdict=failed.verdict, unfetched=failed.unfetched)] * 2
     (last,) = missing_work(make.challenge(), [entry], tries, context, [])
 
     assert failed.verdict is Verdict.INTERNAL_ERROR

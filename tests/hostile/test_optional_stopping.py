@@ -25,7 +25,7 @@ from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
 from scripts.github.official import workload
 from scripts.github.official.workload import Workload, read_workload
-from scripts.maintenance.close_season import missing_draws
+from scripts.maintenance.close_season import missing_final_work
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import record_store
 from scripts.standings.recorded_standings import final_entries, recorded_standings
@@ -553,7 +553,7 @@ def test_what_is_merged_after_the_end_makes_no_late_entry_one_in_time(tmp_path: 
     def missing() -> list[str]:
         git(board.path, "checkout", "-q", "--", "challenge.yml", "submissions")
         checkout = Checkout(board.path)
-        return [item.task_id for item in missing_draws(checkout, final_entries(checkout), datetime.now(UTC))]
+        return [item.task_id for item in missing_final_work(checkout, final_entries(checkout), datetime.now(UTC))]
 
     assert missing() == []
     board.commit(agent_files("alice", source=copy(2), manifest=both), at="2026-03-02T00:00:00Z")

@@ -22,8 +22,8 @@ from scripts.git.git_repository import OBJECT_NAME, GitError, GitRepository
 from scripts.git.main_entries import rules_at
 from scripts.git.version_origins import season_commits
 
-# How far another machine's clock may be ahead.
-MAX_CLOCK_LEAD = timedelta(days=1)
+# How far a record's time may be ahead of the clock of whoever verifies it.
+VERIFIER_CLOCK_TOLERANCE = timedelta(days=1)
 # The names that `pullrank erase` gives; no account of GitHub has one.
 ERASED_LOGIN = re.compile(r"(^|_)erased_[0-9a-f]{8}$")
 # The only metric besides a host's own ones.
@@ -50,7 +50,7 @@ def claim_faults(record: Result | Duel, challenge: Challenge, place: RecordPlace
     except ValueError:
         yield f"{record.provenance.evaluated_at} is not a time"
     else:
-        if at > place.now + MAX_CLOCK_LEAD:
+        if at > place.now + VERIFIER_CLOCK_TOLERANCE:
             yield f"it was evaluated at {record.provenance.evaluated_at}, which is in the future"
     task = challenge.task(record.task)
     if isinstance(record, Result) and task and task.digest() == record.task_digest:
@@ -115,8 +115,8 @@ def _metric_faults(result: Result, task: Task) -> Iterator[str]:
         yield f"{CLIPPED_METRIC} is {clipped!r}, and counts actions"
 
 
-# How much the clocks of GitHub and of a runner may differ.
-CLOCK_TOLERANCE = timedelta(minutes=10)
+# How far a record's time may be behind that of the commit that it says was evaluated: the clocks differ.
+COMMIT_CLOCK_TOLERANCE = timedelta(minutes=10)
 # Where the measurement version stands, and stood before under another name.
 _MEASUREMENT_VERSION_FILES = ("evaluator/model/measurement_version.py", "evaluator/model/protocol.py")
 _MEASUREMENT_VERSION = re.compile(r"^(?:MEASUREMENT_VERSION|PROTOCOL)\b[^=\n]*= *(\d+)", re.MULTILINE)
@@ -256,7 +256,7 @@ class MainHistory:
         at = datetime.fromisoformat(record.provenance.evaluated_at)
         if record.is_sealed:
             at += timedelta(hours=1)
-        if at + CLOCK_TOLERANCE < position_and_time[1]:
+        if at + COMMIT_CLOCK_TOLERANCE < position_and_time[1]:
             yield f"it was evaluated before there was commit {commit[:12]}"
         rules = self._rules_at(commit)
         task = rules.task(record.task) if rules else None

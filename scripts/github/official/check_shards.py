@@ -38,7 +38,7 @@ from scripts.repository.season_file import seal_result
 from scripts.verification.verify_records import VerificationJob, verify_jobs
 
 # By how much the clocks of a run's machines may differ.
-CLOCK_SLACK = timedelta(minutes=10)
+SHARD_CLOCK_TOLERANCE = timedelta(minutes=10)
 
 
 def _parse_for_item(item: WorkloadItem, content: bytes) -> Result | Duel:
@@ -96,7 +96,7 @@ class ExpectedRound:
         if (record.provenance.commit, record.provenance.run_url) != (self.work.sha, self.official.run_url):
             yield "the provenance is not this run's"
         at = datetime.strptime(record.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-        if not self._earliest(record) <= at <= self.now + CLOCK_SLACK:
+        if not self._earliest(record) <= at <= self.now + SHARD_CLOCK_TOLERANCE:
             yield f"evaluated_at ({record.provenance.evaluated_at}) is not of this run"
         if len(record.versions) > 50 or (isinstance(record, Result) and len(record.metrics) > 50):
             yield "it names more versions or metrics than an evaluation has"
@@ -107,7 +107,7 @@ class ExpectedRound:
         A run that waits for machines, continues, or is started again keeps its plan. Of a sealed record only the hour is
         told.
         """
-        planned = self.work.plan_context.now - CLOCK_SLACK
+        planned = self.work.plan_context.now - SHARD_CLOCK_TOLERANCE
         return planned.replace(minute=0, second=0) if record.is_sealed else planned
 
     def _expected_fields(self, item: WorkloadItem) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 /** The controls above a table: search, filters, columns, the switch for failures, and files of what is shown. */
 
 import { el } from "./dom.js";
-import { narrowed, NO_FILTERS } from "./table-view.js";
+import { narrowed, NO_FILTERS } from "./table-address.js";
 
 const FIELDS = [
   ["agent", "Agent", { type: "search" }],
@@ -22,8 +22,8 @@ const KINDS = ["policy", "script", "image"];
  * @param {(patch: object, typed: string) => void} change called with what changed in the view; `typed` is the field that is typed in
  * @param {(form: "csv"|"json") => void} save
  * @param {() => void} open called when the list of columns is opened or closed
- * @returns {{element: HTMLElement, show: (view: import("./table-view.js").View) => void, say: (text: string) => void,
- *   offer: (heads: object[], view: import("./table-view.js").View) => void}} `offer` adds columns to the list
+ * @returns {{element: HTMLElement, show: (view: import("./table-address.js").View) => void, say: (text: string) => void,
+ *   offer: (heads: object[], view: import("./table-address.js").View) => void}} `offer` adds columns to the list
  */
 export function controls(heads, board, change, save, open) {
   const inputs = new Map();

@@ -27,7 +27,7 @@ export function entriesOf(table) {
  * The entries that a view shows, in its order.
  *
  * @param {Entry[]} entries
- * @param {import("./table-view.js").View} view
+ * @param {import("./table-address.js").View} view
  * @param {(entry: Entry) => any} [value] what is sorted by; the board's own order without it
  * @returns {Entry[]}
  */

@@ -11,7 +11,7 @@ import { columnsOf, headsOf } from "./table-cells.js";
 import { panel } from "./table-picks.js";
 import { fetched, saveFile } from "./site.js";
 import { csv, entriesOf, shownOf } from "./table-rows.js";
-import { fromAddress, toAddress } from "./table-view.js";
+import { fromAddress, toAddress } from "./table-address.js";
 
 const PAGE = 100;
 /** The least height of a row in pixels. */

@@ -39,7 +39,8 @@ from scripts.repository.layout import TEMPLATE_FOLDER
 # More of a member is not read: a zip can unpack to a thousand times its size.
 _MEMBER_BYTES = 16 << 20
 _MEMBERS = 5000
-# Fields of a model of Stable-Baselines3 that show its algorithm, checked in this order.
+# Fields of a model of Stable-Baselines3 that show its algorithm, checked in this order: those of `sandbox/adapters/sb3.py`,
+# of which the trusted side imports nothing. A test compares them.
 _ALGORITHM_FIELDS = (
     ("policy_delay", "TD3"), ("ent_coef_optimizer", "SAC"), ("target_entropy", "SAC"), ("exploration_fraction", "DQN"),
     ("n_epochs", "PPO"), ("gae_lambda", "A2C"),

@@ -13,7 +13,9 @@ import pytest
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.weights_cache import WeightsCache
 from evaluator.model.config.limits import SubmissionLimits
+from evaluator.sandbox.adapters import sb3
 from scripts.console import CommandError
+from scripts.new_agents import import_model
 from scripts.new_agents.import_model import open_source, recognise, write_model_agent
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import TEMPLATE_FOLDER
@@ -56,6 +58,10 @@ def test_a_model_becomes_a_folder(
     assert {blob.path for blob in read.blobs} == files | {"submission.yml"}
     assert read.submission.needs == needs
     assert read.submission.tasks == ("CartPole-v1",)  # an SB3 zip says its spaces itself
+
+
+def test_the_adapter_loads_the_algorithms_that_a_folder_is_made_for() -> None:
+    assert import_model._ALGORITHM_FIELDS == sb3.ALGORITHM_FIELDS
 
 
 def test_a_task_with_other_spaces_than_the_model_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

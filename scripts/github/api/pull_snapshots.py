@@ -46,9 +46,10 @@ class PullSnapshot:
     """The last that anybody set on the newest commit under our name; None also if it was not read."""
     is_status_read: bool = True
     """False where GitHub listed another commit last, and was not asked about the newest one."""
-    comments: tuple[IssueComment, ...] | None = None
-    """All comments, oldest first; None if they were not read, or there are too many."""
+    comments: tuple[IssueComment, ...] = ()
+    """The first comments, oldest first; none if they were not read."""
     comment_count: int = 0
+    """Of all comments."""
 
 
 def recent_pulls(github: GitHub, base: str) -> Iterator[list[PullSnapshot]]:
@@ -176,11 +177,9 @@ def _parse_status(commit: dict[str, Any]) -> CommitStatus | None:
     )  # fmt: skip
 
 
-def _parse_comments(connection: dict[str, Any] | None) -> tuple[IssueComment, ...] | None:
-    if connection is None or connection["totalCount"] > len(connection["nodes"]):
-        return None
+def _parse_comments(connection: dict[str, Any] | None) -> tuple[IssueComment, ...]:
     comments = []
-    for node in connection["nodes"]:
+    for node in connection["nodes"] if connection else ():
         author, _, kind = _parse_actor(node["author"])
         comments.append(
             IssueComment(

@@ -18,7 +18,7 @@ from evaluator.model.records.parse import parse_record
 from evaluator.model.records.result import Result, may_lie_at
 from leaderboard.core.store import RESULT, write_atomically
 from leaderboard.text.urls import traces_branch as traces_branch
-from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, say
+from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.git.git_repository import OUTPUT_BYTES, GitError, GitRepository, full_sha
 from scripts.repository.layout import RESULTS_BRANCH
 
@@ -225,7 +225,7 @@ def export_files(clone: GitRepository, sha: str, target: Path, ending: str = RES
     `sha`: empty for none. `at_most`: bytes that a stranger's files may have.
 
     Raises:
-        CommandError: they have more, or cannot be written under their names.
+        CommandError: they have more, or cannot be written under their names; or the folder is a link.
     """
     written = size = 0
 
@@ -242,6 +242,8 @@ def export_files(clone: GitRepository, sha: str, target: Path, ending: str = RES
         except OSError as error:
             raise CommandError(OUR_FAULT, f"{path[:100]}: cannot be written here ({error.strerror})") from error
 
+    if target.is_symlink():  # In a stranger's clone it may lead anywhere, such as to the settings of other programs.
+        raise CommandError(USAGE, f"{target}: is a link, and nothing is written through it; remove it")
     target.mkdir(parents=True, exist_ok=True)
     if sha:
         _read_files(clone, sha, take, ending, OUTPUT_BYTES if at_most is None else BATCH_BYTES)

@@ -1,8 +1,9 @@
 """Which pull request brought each agent: as GitHub says, or without GitHub's answer as merge commits say.
 
 A subject's last `(#1)` proves nothing: a rebase merge keeps the author's subjects. So a commit with one parent has a number
-only if GitHub names this commit as the pull request's merge. A commit with two parents on main's first-parent line is the
-host's merge, who wrote its subject; its number is used if GitHub was not asked.
+only if GitHub names this commit as the pull request's merge. It says so of every pull request with that head, and anyone may
+open one with somebody else's: then the owner's counts. A commit with two parents on main's first-parent line is the host's
+merge, who wrote its subject; its number is used if GitHub was not asked.
 """
 
 import json
@@ -30,7 +31,10 @@ _COMMIT_MARK = "\x01"
 def write_pull_numbers(clone: GitRepository, main: str, merged: Iterable[PullRequest]) -> int:
     """Write down for the site which pull request each commit of main merged, by GitHub; returns their number."""
     history = set(clone.first_parent(main))
-    numbers = {pull.merge_commit_sha: pull.number for pull in merged if pull.merged and pull.merge_commit_sha in history}
+    numbers: dict[str, dict[str, int]] = {}
+    for pull in merged:
+        if pull.merged and pull.merge_commit_sha in history:
+            numbers.setdefault(pull.merge_commit_sha, {})[pull.author.casefold()] = pull.number
     write_atomically(clone.path / PULLS_FILE, json.dumps(numbers).encode())
     return len(numbers)
 
@@ -44,13 +48,18 @@ def pull_numbers_by_agent(root: Path) -> dict[AgentName, int]:
     except GitError:
         return {}
     newest: dict[AgentName, int | None] = {}
-    for number, paths in _commits(printed, _confirmed(root)):
+    for numbers, paths in _commits(printed, _confirmed(root)):
+        only = next(iter(numbers.values())) if len(numbers) == 1 else None
         for login, agent in paths:
-            newest.setdefault(AgentName.folded(login, agent), number)
+            newest.setdefault(AgentName.folded(login, agent), numbers.get(login.casefold(), only))
     return {name: number for name, number in newest.items() if number is not None}
 
 
-def _confirmed(root: Path) -> dict[str, int] | None:
+_Numbers = Mapping[str, int]
+"""Numbers of the pull requests that one commit merged, by their authors in lower case; by nobody as a subject says."""
+
+
+def _confirmed(root: Path) -> dict[str, _Numbers] | None:
     """What `write_pull_numbers` wrote; None if GitHub was not asked."""
     try:
         document = parse_strict((root / PULLS_FILE).read_bytes())
@@ -58,11 +67,11 @@ def _confirmed(root: Path) -> dict[str, int] | None:
         return None
     if not isinstance(document, dict):
         return None
-    return {sha: number for sha, number in document.items() if OBJECT_NAME.fullmatch(sha) and type(number) is int}
+    return {sha: numbers for sha, numbers in document.items() if OBJECT_NAME.fullmatch(sha) and isinstance(numbers, dict)}
 
 
-def _commits(printed: str, confirmed: Mapping[str, int] | None) -> Iterator[tuple[int | None, set[tuple[str, str]]]]:
-    """Each commit's pull request, if known, and the folders that it changed; newest first."""
+def _commits(printed: str, confirmed: Mapping[str, _Numbers] | None) -> Iterator[tuple[_Numbers, set[tuple[str, str]]]]:
+    """Each commit's pull requests, if known, and the folders that it changed; newest first."""
     for commit in printed.split(f"\n{_COMMIT_MARK}"):
         head, *paths = commit.removeprefix(_COMMIT_MARK).split("\n")
         if not head:
@@ -70,7 +79,7 @@ def _commits(printed: str, confirmed: Mapping[str, int] | None) -> Iterator[tupl
         sha, parents, subject = head.split(_COMMIT_MARK, 2)
         folders = {(m[1], m[2]) for path in paths if (m := _AGENT_PATH.match(path))}
         if confirmed is not None:
-            yield confirmed.get(sha), folders
+            yield confirmed.get(sha, {}), folders
         else:
             match = _MERGE_SUBJECT.match(subject) if " " in parents else None
-            yield int(match[1]) if match else None, folders
+            yield {"": int(match[1])} if match else {}, folders

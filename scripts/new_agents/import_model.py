@@ -269,6 +269,7 @@ def write_model_agent(
     if model.template == "sb3" and (source.statistics is not None or model.is_old):
         agent = (('ALGORITHM = "PPO"', f'ALGORITHM = "{model.algorithm}"'),)
         model = replace(model, template="sb3-agent", has_agent=True, replaced=agent)
+    statistics = _read_statistics(source.statistics) if model.template == "sb3-agent" and source.statistics else None
     tasks = _tasks(model, ids, checkout)
     size = source.model.stat().st_size
     if source.url is None and size > checkout.challenge.submissions.kib * 1024:
@@ -280,8 +281,8 @@ def write_model_agent(
         for old, new in model.replaced:
             text = text.replace(old, new)
         (folder / "agent.py").write_text(text, encoding="utf-8")
-    if model.template == "sb3-agent" and source.statistics is not None:
-        shutil.copyfile(source.statistics, folder / STATISTICS)
+    if statistics is not None:
+        (folder / STATISTICS).write_bytes(statistics)
     schema = os.path.relpath(checkout.root / "site/pages/schemas/submission.json", folder.resolve())
     manifest = (TEMPLATE_FOLDER / model.template / MANIFEST_NAME).read_text(encoding="utf-8")
     manifest = re.sub(r"\$schema=.*", lambda _: f"$schema={schema}", manifest)
@@ -296,6 +297,21 @@ def write_model_agent(
         manifest += dump_yaml({"weights": [_kept(source, model, cache or WeightsCache()).model_dump()]})
     (folder / MANIFEST_NAME).write_text(manifest, encoding="utf-8")
     return sorted(path.name for path in folder.iterdir())
+
+
+def _read_statistics(path: Path) -> bytes:
+    """What VecNormalize saved. A stranger's folder may have a link there, to what the user publishes nowhere.
+
+    Raises:
+        CommandError: it is no pickle.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise _fault(path, f"cannot be read ({error.strerror}); remove it") from error
+    if content[:1] != b"\x80":
+        raise _fault(path, f"{'leads to what' if path.is_symlink() else 'is what'} VecNormalize did not save; remove it")
+    return content
 
 
 def _kept(source: ModelSource, model: SavedModel, cache: WeightsCache) -> WeightsFile:

@@ -286,6 +286,7 @@ def _commit(world: World, sha: str) -> dict[str, Any] | None:
     pulls += [_pull(world, one, "R_fork") for one in world.elsewhere.get(sha, [])]
     return {
         "__typename": "Commit", "oid": sha, "signature": None if sha in world.unverified else signature,
+        "status": _status(world, sha),
         "associatedPullRequests": lambda _, first, **__: {"nodes": pulls[:first], "totalCount": len(pulls)},
     }  # fmt: skip
 

@@ -12,7 +12,7 @@ from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import SubmissionLimits
-from scripts.commands import check
+from scripts.commands import check, recorded
 from scripts.console import CommandError
 from scripts.git.folder_history import FolderHistory
 from scripts.git.git_repository import GitRepository
@@ -113,6 +113,23 @@ def test_a_folder_that_came_in_before_these_rules_can_still_be_read(board: Clone
     sha = board.commit({**agent_files("alice"), f"{AT}/Data/x.py": b"", f"{AT}/data/y.py": b"", f"{AT}/aux.py": b""})
 
     assert len(assemble(board.repository.blobs(sha, AT), SubmissionLimits()).blobs) == 5
+
+
+@pytest.mark.attack(
+    "results_that_are_a_link", family="supply", outcome="refused, nothing is written",
+    tries="Gives away a board whose results/ is a link to a home folder, and records the settings of a program as a result.",
+)  # fmt: skip
+def test_recorded_results_are_not_written_through_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    board = make_board(tmp_path / "home", {"120000:results": b".."})
+    board.commit({".docker/config.json": b"{}\n"})
+    board.push("results")
+    git(board.path, "checkout-index", "-f", "challenge.yml", "results")
+    monkeypatch.chdir(board.path)
+
+    with pytest.raises(CommandError, match=r"results: is a link, and nothing is written through it; remove it"):
+        recorded.run()
+
+    assert not (tmp_path / "home/.docker").exists()
 
 
 @pytest.mark.attack(

@@ -1,7 +1,7 @@
 """Many pull requests in one request: what they are, what was said of their newest commits, and their comments."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -21,18 +21,15 @@ _PULL_FIELDS = """fragment pull on PullRequest {
   headRepository { databaseId nameWithOwner }
   baseRepository { databaseId }
   labels(first: 20) { nodes { name } }
-}
-fragment actor on Actor {
+}"""
+_ACTOR_FIELDS = """fragment actor on Actor {
   __typename login
   ... on User { databaseId } ... on Bot { databaseId } ... on Organization { databaseId }
 }"""
-_STATUS_FIELDS = f"""commits(last: 1) {{
-  nodes {{
-    commit {{
-      oid status {{ context(name: "{STATUS_CONTEXT}") {{ state description targetUrl creator {{ ...actor }} }} }}
-    }}
-  }}
+_COMMIT_FIELDS = f"""fragment commit on Commit {{
+  oid status {{ context(name: "{STATUS_CONTEXT}") {{ state description targetUrl creator {{ ...actor }} }} }}
 }}"""
+_STATUS_FIELDS = "commits(last: 1) { nodes { commit { ...commit } } }"
 _COMMENT_FIELDS = f"""comments(first: {COMMENTS_READ}) {{
   totalCount nodes {{ id fullDatabaseId createdAt body author {{ ...actor }} }}
 }}"""
@@ -48,15 +45,16 @@ class PullSnapshot:
     status: CommitStatus | None
     """The last that anybody set on the newest commit under our name; None also if it was not read."""
     is_status_read: bool = True
-    """False where GitHub listed another commit last: its order follows dates and pushes, which an author chooses."""
-    comments: tuple[IssueComment, ...] | None = None
-    """All comments, oldest first; None if they were not read, or there are too many."""
+    """False where GitHub listed another commit last, and was not asked about the newest one."""
+    comments: tuple[IssueComment, ...] = ()
+    """The first comments, oldest first; none if they were not read."""
     comment_count: int = 0
+    """Of all comments."""
 
 
 def recent_pulls(github: GitHub, base: str) -> Iterator[list[PullSnapshot]]:
     """The open pull requests into a branch, the last changed first, a hundred in each request."""
-    return _pages(github, base, "OPEN", _STATUS_FIELDS)
+    return (_with_statuses(github, page) for page in _pages(github, base, "OPEN", _STATUS_FIELDS))
 
 
 def merged_pulls(github: GitHub, base: str, at_most: int) -> Iterator[PullRequest]:
@@ -65,15 +63,37 @@ def merged_pulls(github: GitHub, base: str, at_most: int) -> Iterator[PullReques
     return islice((snapshot.pull for page in pages for snapshot in page), at_most)
 
 
+def _with_statuses(github: GitHub, page: list[PullSnapshot]) -> list[PullSnapshot]:
+    """The same with the statuses of commits that GitHub did not list last, in one more request, however many they are.
+
+    Its order follows dates and pushes, which an author chooses.
+    """
+    shas = sorted({snapshot.pull.head_sha for snapshot in page if not snapshot.is_status_read})
+    if not shas:
+        return page
+    declared = "".join(f", $c{i}: GitObjectID!" for i in range(len(shas)))
+    fields = " ".join(f"c{i}: object(oid: $c{i}) {{ ...commit }}" for i in range(len(shas)))
+    variables = {f"c{i}": sha for i, sha in enumerate(shas)}
+    answer = github.query_repository(fields, variables, declared, f"{_COMMIT_FIELDS}\n{_ACTOR_FIELDS}")
+    commits = {commit["oid"]: commit for i in range(len(shas)) if (commit := answer[f"c{i}"])}
+    return [
+        replace(snapshot, status=_parse_status(commit), is_status_read=True)
+        if not snapshot.is_status_read and (commit := commits.get(snapshot.pull.head_sha))
+        else snapshot
+        for snapshot in page
+    ]
+
+
 def _pages(github: GitHub, base: str, state: str, more: str) -> Iterator[list[PullSnapshot]]:
     """Pull requests in a state, with more fields."""
+    fragments = _fragments(more)
     arguments = f"first: {PULLS_PER_PAGE}, states: [{state}], baseRefName: $base, after: $after"
     order = "orderBy: {field: UPDATED_AT, direction: DESC}"
     fields = f"pullRequests({arguments}, {order}) {{ nodes {{ ...pull {more} }} {_NEXT_PAGE} }}"
     after: str | None = None
     while True:
         variables = {"base": base, "after": after}
-        repository = github.query_repository(fields, variables, ", $base: String!, $after: String", _PULL_FIELDS)
+        repository = github.query_repository(fields, variables, ", $base: String!, $after: String", fragments)
         page = repository["pullRequests"]
         yield [_parse_snapshot(node) for node in page["nodes"] if node]
         if not page["pageInfo"]["hasNextPage"]:
@@ -88,10 +108,15 @@ def read_pulls(github: GitHub, numbers: Sequence[int], *, with_status: bool = Tr
     """
     if not numbers:
         return {}
-    selection = f"...pull {_COMMENT_FIELDS} {_STATUS_FIELDS if with_status else ''}"
+    statuses = _STATUS_FIELDS if with_status else ""
+    selection = f"...pull {_COMMENT_FIELDS} {statuses}"
     fields = " ".join(f"p{number}: pullRequest(number: {number}) {{ {selection} }}" for number in numbers)
-    repository = github.query_repository(fields, {}, "", _PULL_FIELDS)
+    repository = github.query_repository(fields, {}, "", _fragments(statuses))
     return {number: _parse_snapshot(node) for number in numbers if (node := repository[f"p{number}"])}
+
+
+def _fragments(statuses: str) -> str:
+    return "\n".join((_PULL_FIELDS, _ACTOR_FIELDS, *([_COMMIT_FIELDS] if statuses else [])))
 
 
 def label_nodes(github: GitHub, names: Sequence[str]) -> dict[str, str]:
@@ -152,11 +177,9 @@ def _parse_status(commit: dict[str, Any]) -> CommitStatus | None:
     )  # fmt: skip
 
 
-def _parse_comments(connection: dict[str, Any] | None) -> tuple[IssueComment, ...] | None:
-    if connection is None or connection["totalCount"] > len(connection["nodes"]):
-        return None
+def _parse_comments(connection: dict[str, Any] | None) -> tuple[IssueComment, ...]:
     comments = []
-    for node in connection["nodes"]:
+    for node in connection["nodes"] if connection else ():
         author, _, kind = _parse_actor(node["author"])
         comments.append(
             IssueComment(

@@ -38,7 +38,8 @@ PULLS_LOOKED_AT = 1000
 # This many pull requests are told in the job's time. One that was never previewed gets a new comment and counts twice, since
 # GitHub lets a repository create 500 in an hour.
 PULLS_PER_RUN = 400
-# Of 1,000 points of GraphQL per hour, this many are left for the other jobs; twenty pull requests take two.
+# Of 1,000 points of GraphQL per hour, and of 1,000 requests, this many are left for the other jobs; twenty pull requests
+# take two points.
 POINTS_RESERVED = 100
 _NO_RUN = Provenance(evaluated_at="2000-01-01T00:00:00Z")
 
@@ -59,7 +60,7 @@ def announce_merged(context: BotContext) -> int:
     """Comment on every merged pull request about which there is something new to say."""
     merges = _unannounced_merges(context)
     written = looked_at = 0
-    while looked_at < len(merges) and written < PULLS_PER_RUN and _has_points(context):
+    while looked_at < len(merges) and written < PULLS_PER_RUN and _may_ask(context):
         # Pull requests without news do not count: 200 of them would hide all others.
         part = merges[looked_at : looked_at + min(DELIVERED_AT_ONCE, PULLS_PER_RUN - written)]
         written += _announce(context, part)
@@ -74,7 +75,7 @@ def pulls_with_news(context: BotContext) -> Iterator[int]:
     """Numbers of merged pull requests that `announce_merged` would comment on or label. Writes nothing."""
     merges = _unannounced_merges(context)
     for begin in range(0, len(merges), DELIVERED_AT_ONCE):
-        if not _has_points(context):
+        if not _may_ask(context):
             break
         part = merges[begin : begin + DELIVERED_AT_ONCE]
         snapshots = read_pulls(context.github, [merge.pull.number for merge in part], with_status=False)
@@ -87,9 +88,10 @@ def pulls_with_news(context: BotContext) -> Iterator[int]:
                 yield merge.pull.number
 
 
-def _has_points(context: BotContext) -> bool:
-    left = context.github.points_left
-    return left is None or left >= POINTS_RESERVED
+def _may_ask(context: BotContext) -> bool:
+    """Whether enough is left for others, of requests as well: where many people wrote before the bot, comments take some."""
+    left = (context.github.points_left, context.github.requests_left)
+    return all(number is None or number >= POINTS_RESERVED for number in left)
 
 
 def _unannounced_merges(context: BotContext) -> list[MergedPull]:

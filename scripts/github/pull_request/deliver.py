@@ -65,10 +65,11 @@ def _reported_run(context: BotContext, snapshot: PullSnapshot) -> int:
 
 
 def snapshot_stickies(context: BotContext, snapshot: PullSnapshot) -> list[IssueComment]:
-    """The bot's sticky comments that a snapshot has, oldest first; read anew if it has not all comments."""
-    if snapshot.comments is None:
-        return our_comments(context.github.comments(snapshot.pull.number), context.workflow.bot)
-    return our_comments(snapshot.comments, context.workflow.bot)
+    """The bot's sticky comments that a snapshot has, oldest first; only where it has none of many, all are read."""
+    ours = our_comments(snapshot.comments, context.workflow.bot)
+    if ours or snapshot.comment_count <= len(snapshot.comments):
+        return ours
+    return our_comments(context.github.comments(snapshot.pull.number), context.workflow.bot)
 
 
 def _write_together(context: BotContext, current: Sequence[tuple[Delivery, PullSnapshot]]) -> list[str]:

@@ -87,7 +87,7 @@ def _retry_failed(context: BotContext, case: PreviewCase, outcome: Outcome) -> l
 
 def _unstarted_outcome(context: BotContext, pull: PullRequest) -> Outcome | None:
     """Why GitHub started no run; None while GitHub does not know whether the pull request can be merged."""
-    now = pull if pull.mergeable is False else context.github.pull(pull.number)
+    now = pull if pull.mergeable is not None else context.github.pull(pull.number)
     if now.head_sha != pull.head_sha or now.state != "open" or now.mergeable is None:
         return None
     if now.mergeable is False:

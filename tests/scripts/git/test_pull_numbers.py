@@ -7,6 +7,7 @@ import pytest
 
 from scripts.commands import bot
 from scripts.git.pull_numbers import PULLS_FILE, pull_numbers_by_agent, write_pull_numbers
+from scripts.github.api.responses import PullRequest
 from tests.scripts.github.remotes import AGENT, Clone, make_board
 from tests.scripts.github.scenes import Scene
 
@@ -26,6 +27,14 @@ def merge(clone: Clone, files: dict[str, bytes | None], subject: str) -> str:
     side = clone.commit(files, "work")
     clone.switch(first)
     return clone.commit(files, subject, parents=(first, side))
+
+
+def merged_pull(sha: str, number: int, author: str) -> PullRequest:
+    return PullRequest(
+        number=number, author=author, author_id=number, head_sha="b" * 40, head_repository_id=1, base_repository_id=1,
+        base_ref="main", state="closed", merged=True, labels=(), mergeable=None, merge_commit_sha=sha, head_branch="one",
+        head_repository="alice/board", created_at="2026-01-01T00:00:00Z",
+    )  # fmt: skip
 
 
 def test_a_merge_names_its_pull_request(clone: Clone) -> None:
@@ -75,6 +84,19 @@ def test_where_github_was_asked_its_word_counts_and_no_subject(scene: Scene, mon
 
     assert pull_numbers_by_agent(clone.path) == {("alice", "a7"): 7, ("alice", "a8"): 8}
     assert len(scene.standin.made()) == 1
+
+
+@pytest.mark.attack(
+    "pull_request_with_anothers_commit", family="bot", outcome="the owner's pull request is shown",
+    tries="Opens a pull request with somebody's commit, which GitHub calls merged with his, to be linked on that page.",
+)  # fmt: skip
+@pytest.mark.parametrize("earlier", ["alice", "eve"])
+def test_of_several_pull_requests_of_one_commit_the_owners_is_shown(clone: Clone, earlier: str) -> None:
+    sha = merge(clone, {**folder("Alice", "one"), **folder("local", "two")}, "Merge pull request #7 from alice/one")
+    pulls = [merged_pull(sha, number=7, author="alice"), merged_pull(sha, number=8, author="eve")]
+    write_pull_numbers(clone.repository, sha, pulls if earlier == "alice" else pulls[::-1])
+
+    assert pull_numbers_by_agent(clone.path) == {("alice", "one"): 7}
 
 
 def test_a_commit_that_is_not_on_main_is_left_out_and_a_broken_note_is_none(clone: Clone) -> None:

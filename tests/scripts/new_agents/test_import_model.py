@@ -141,6 +141,22 @@ def sb3_zip(path: Path, data: bytes) -> Path:
 
 
 @pytest.mark.attack(
+    "statistics_that_link_to_a_secret", family="models", outcome="refused, nothing is written",
+    tries="Puts a link to the variables of who imports a model where VecNormalize's statistics lie, to publish them.",
+)  # fmt: skip
+def test_a_link_to_somebody_elses_file_is_not_copied(board: Checkout, tmp_path: Path) -> None:
+    zoo = tmp_path / "zoo"
+    zoo.mkdir()
+    shutil.copyfile(SB3, zoo / "model.zip")
+    (zoo / "vecnormalize.pkl").symlink_to("/proc/self/environ")
+
+    with pytest.raises(CommandError, match=r"vecnormalize\.pkl: leads to what VecNormalize did not save; remove it"):
+        imported(board, zoo)
+
+    assert not (board.root / "submissions/alice/mine").exists()
+
+
+@pytest.mark.attack(
     "model_that_runs_when_it_is_imported", family="models", outcome="never unpickled; refused, or carried to the sandbox",
     tries="Publishes a model whose pickle runs code on the machine of whoever makes an agent of it.",
 )  # fmt: skip

@@ -86,6 +86,37 @@ def test_each_further_merge_costs_few_requests(scene: Scene) -> None:
     assert len([line for line in scene.standin.made() if "graphql" in line]) == 6
 
 
+@pytest.mark.attack(
+    "many_comments_on_merged_pull_requests", family="bot", outcome="no request more",
+    tries="Comments on merged pull requests that still wait for scores, so that each costs every official run requests.",
+)  # fmt: skip
+def test_comments_of_others_after_ours_are_not_read(scene: Scene) -> None:
+    scene.bring()
+    scene.world.comment(7, BOT, MARKER.format(31) + "preview")
+    for _ in range(20):
+        scene.world.comment(7, "eve", "first!")
+    scene.merge()
+    tell(scene)  # that scores are awaited
+
+    tell(scene, 501)
+    assert list(announce_official_scores.pulls_with_news(scene.context())) == []
+
+    assert [body for body in scene.world.said(7) if body.startswith(MARKER.format(500))]
+    assert [line for line in scene.standin.made() if "graphql" not in line] == []
+
+
+def test_where_others_wrote_first_no_merge_is_looked_at_once_few_requests_are_left(scene: Scene) -> None:
+    bring_three(scene)
+    for _ in range(20):
+        scene.world.comment(8, "eve", "first!")
+    scene.world.left["core"] = 60
+    scene.github.issues_by_label("none")
+
+    tell(scene)
+
+    assert [line for line in scene.standin.made() if "comments" in line] == []
+
+
 def test_each_further_merge_lists_its_authors_folders_alone(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else what is told of the last of a thousand merges lists a thousand agents, four times."""
     bring_three(scene)

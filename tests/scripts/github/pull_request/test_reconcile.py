@@ -125,6 +125,21 @@ def test_a_missing_run_is_told(scene: Scene) -> None:
     assert scene.statuses(sha) == [("error", "not played: GitHub started no run; push again")]
 
 
+@pytest.mark.attack(
+    "many_pull_requests_without_a_run", family="bot", outcome="no request each",
+    tries="Opens pull requests whose commits tell GitHub to run nothing, so that every hourly run asks about each alone.",
+)  # fmt: skip
+def test_pull_requests_without_a_run_cost_no_request_each(scene: Scene) -> None:
+    for number in (7, 8, 9):
+        scene.bring(number, source=b"x = %d\n" % number)
+    settle(scene)
+
+    settle(scene)
+
+    assert [line for line in scene.standin.made() if "/pulls/" in line] == []
+    assert [len(scene.bodies(number)) for number in (7, 8, 9)] == [1, 1, 1]
+
+
 def test_a_run_that_waits_for_approval_is_told(scene: Scene) -> None:
     sha = scene.bring()
     scene.ran(31, conclusion="action_required")

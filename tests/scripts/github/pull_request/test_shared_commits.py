@@ -358,6 +358,26 @@ def test_a_newest_commit_that_is_not_listed_last_is_told_once(scene: Scene) -> N
     assert len(scene.bodies(7)) == 1
 
 
+@pytest.mark.attack(
+    "many_commits_that_are_not_listed_last", family="bot", outcome="asked together, in one request",
+    tries="Opens many pull requests whose newest commits GitHub lists not last, so that every report asks about each alone.",
+)  # fmt: skip
+def test_newest_commits_that_are_not_listed_last_are_asked_about_together(scene: Scene) -> None:
+    heads = [scene.bring(number, source=AGENT + b"# %d\n" % number) for number in range(7, 13)]
+    for number in range(7, 13):
+        scene.world.pulls[number].listed_last = scene.clone.head
+        scene.ran(24 + number, number, content=previewed(scene, heads[number - 7]))
+    tell(scene, 31)
+    assert [scene.statuses(sha) for sha in heads] == [[SCORED]] * len(heads)
+    before = len(scene.standin.made())
+
+    tell(scene, 31)
+
+    asked = [request for request in scene.standin.made()[before:] if "/statuses" in str(request)]
+    assert asked == []
+    assert [scene.statuses(sha) for sha in heads] == [[SCORED]] * len(heads)
+
+
 def test_a_conflict_that_cannot_be_told_keeps_no_preview_from_being_told(scene: Scene) -> None:
     conflict = scene.bring()
     scene.world.pulls[7].mergeable = False

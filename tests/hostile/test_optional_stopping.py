@@ -25,7 +25,7 @@ from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
 from scripts.github.official import workload
 from scripts.github.official.workload import Workload, read_workload
-from scripts.maintenance.close_season import missing_draws
+from scripts.maintenance.close_season import missing_final_work
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import record_store
 from scripts.standings.recorded_standings import final_entries, recorded_standings
@@ -536,6 +536,13 @@ PHASED = (
 )
 
 
+def not_drawn(board: Clone) -> list[str]:
+    """The tasks of the final draws that closing the season waits for."""
+    git(board.path, "checkout", "-q", "--", ".")
+    checkout = Checkout(board.path)
+    return [item.task_id for item in missing_final_work(checkout, final_entries(checkout), datetime.now(UTC))]
+
+
 @pytest.mark.attack(
     "season_that_a_later_merge_keeps_open", family="people", outcome="not waited for",
     tries="Names a task when its phase is over, and changes the agent after the end, so that closing waits for its draw.",
@@ -550,14 +557,69 @@ def test_what_is_merged_after_the_end_makes_no_late_entry_one_in_time(tmp_path: 
     (entry,) = read_entries(board.repository, final, rules)[0]
     record_store(board.path).write(make.result(entry, [1.0] * 3, on=rules.tasks[0], beacon=final), None)
 
-    def missing() -> list[str]:
-        git(board.path, "checkout", "-q", "--", "challenge.yml", "submissions")
-        checkout = Checkout(board.path)
-        return [item.task_id for item in missing_draws(checkout, final_entries(checkout), datetime.now(UTC))]
-
-    assert missing() == []
+    assert not_drawn(board) == []
     board.commit(agent_files("alice", source=copy(2), manifest=both), at="2026-03-02T00:00:00Z")
-    assert missing() == []
+    assert not_drawn(board) == []
+
+
+@pytest.mark.attack(
+    "season_that_an_old_version_keeps_open", family="people", outcome="not waited for",
+    tries="Brings a version of an earlier season back when the phase is over, so that closing waits for its draw.",
+)  # fmt: skip
+def test_what_stood_before_the_season_began_makes_no_late_entry_one_in_time(tmp_path: Path) -> None:
+    """The official run counts what is in the season, and refuses it; the site must say the same."""
+    ends = b'phases:\n  - {id: first, name: First, end: "2026-02-01T00:00:00Z", tasks: [CartPole-v1]}\n'
+    board = make_board(tmp_path / "board", {"challenge.yml": RULES.replace(b'"1"', b'"0"')})
+    board.commit(agent_files("alice"), at="2025-10-01T00:00:00Z")
+    board.commit(dict.fromkeys(agent_files("alice")), at="2025-10-02T00:00:00Z")
+    board.commit({"challenge.yml": RULES + ends}, at="2026-01-01T00:00:00Z")
+    board.commit(agent_files("alice"), at="2026-02-10T00:00:00Z")
+    board.commit({"challenge.yml": FINAL + ends}, at="2026-03-01T00:00:00Z")
+
+    deferred = read_workload(open_run(board), board.head, "").deferred
+
+    assert ["too late" in reason_in_words(each.reason) for each in deferred] == [True]
+    assert not_drawn(board) == []
+    (waiting,) = recorded_standings(Checkout(board.path), official=True).tasks[0].waiting
+    assert "too late" in waiting.refused["CartPole-v1"]
+
+
+@pytest.mark.attack(
+    "season_that_whoever_leaves_a_team_keeps_open", family="people", outcome="what was evaluated before is drawn",
+    tries="Leaves, or hides, the organisation that may enter, so that closing waits for a draw that nobody makes.",
+)  # fmt: skip
+def test_whoever_leaves_the_team_before_the_end_keeps_the_final_draw(tmp_path: Path) -> None:
+    """Who closes the season cannot see who is a member; what enters after its owner has left is not drawn."""
+    rules_text = RULES + b"phases:\n  - {id: first, name: First, teams: [lab], tasks: [CartPole-v1]}\n"
+    board, rules = make_board(tmp_path / "board", {"challenge.yml": rules_text}), parse_challenge(rules_text)
+    live = board.commit({**agent_files("alice"), **agent_files("bob", source=copy(2))})
+    board.commit({**agent_files("bob", source=copy(3)), "challenge.yml": rules_text + b'final: "1"\n'})
+    entries, _ = read_entries(board.repository, live, rules)
+    results = [make.result(entry, [1.0] * 3, on=rules.tasks[0], beacon=live) for entry in entries]
+    for result in results:
+        record_store(board.path).write(result, None)
+
+    with patch.object(workload, "read_recorded", return_value=(results, [])):
+        items = read_workload(open_run(board), board.head, "").items
+
+    assert [item.entry.login for item in items if isinstance(item, WorkItem)] == ["alice"]
+    assert not_drawn(board) == ["CartPole-v1"]
+
+
+def test_a_final_draw_that_is_hidden_and_not_replayed_is_not_waited_for(board: Clone) -> None:
+    """The official run makes it no more."""
+    board.commit(agent_files("alice"))
+    final, rules = board.commit({"challenge.yml": FINAL}), parse_challenge(RULES)
+    (entry,) = read_entries(board.repository, final, rules)[0]
+    record_store(board.path).write(make.result(entry, [1.0] * 3, on=rules.tasks[0], beacon=final), None)
+    hidden = '{commit: %s, since: "2000-01-01T00:00:00Z", until: "2999-01-01T00:00:00Z", who: host, why: x, replay: %s}'
+
+    waits = []
+    for replay in ("true", "false"):
+        board.commit({"moderation.yml": f"quarantines: [{hidden % ('a' * 40, replay)}]\n".encode()})
+        waits.append(not_drawn(board))
+
+    assert waits == [["CartPole-v1"], []]
 
 
 def test_the_end_cannot_be_taken_back(board: Clone) -> None:

@@ -24,6 +24,7 @@ from scripts.console import CommandError
 from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
 from scripts.github.official import workload
+from scripts.github.official.record_results import record_accepted
 from scripts.github.official.workload import Workload, read_workload
 from scripts.maintenance.close_season import missing_final_work
 from scripts.repository.checkout import Checkout
@@ -32,7 +33,7 @@ from scripts.standings.recorded_standings import final_entries, recorded_standin
 from scripts.verification.verify_claims import MainHistory
 from tests.leaderboard import make
 from tests.scripts.github.remotes import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, git, make_board, origin_branch
-from tests.scripts.github.rounds import open_run, whole_round
+from tests.scripts.github.rounds import ALONE, open_run, whole_round
 
 RULES = CHALLENGE.replace(b"  - {id: FrozenLake-v1, episodes: 3}\n", b"")
 FINAL = RULES + b'final: "1"\n'
@@ -161,6 +162,33 @@ def test_what_is_in_quarantine_is_charged_and_replayed_without_a_charge(tmp_path
     assert planned_and_held() == ([beacon], [])
     board.commit(agent_files("alice", source=copy(3)))
     assert planned_and_held() == ([], ["quota: 2 of 2 this season; does not renew"])
+
+
+@pytest.mark.attack(
+    "tries_whose_names_a_quarantine_keeps", family="people", outcome="recorded, and three at most",
+    tries="Lets its own host fail again once its three tries are in quarantine: whose names are taken is tried for ever.",
+)  # fmt: skip
+def test_tries_that_failed_are_recorded_again_after_a_quarantine(board: Clone, tmp_path: Path) -> None:
+    """Else each round would play it, none would count against its owner, and nobody would be told."""
+    board.commit(agent_files("alice"))
+    board.push()
+    official, rules = open_run(board), parse_challenge(RULES)
+
+    def tried(day: str) -> int:
+        """How many records a failure of that day makes; none where nothing is wanted."""
+        board.repository.run("fetch", "-q", "origin")
+        tip = board.repository.resolve("refs/remotes/origin/results") or ""
+        for item in read_workload(official, board.head, tip).items:
+            names = {"key": item.wanted.key(), "beacon": item.wanted.beacon, "verdict": "internal_error"}
+            failed = make.result(item.players[0], on=rules.tasks[0], at=f"{day}T00:00:00Z", **names)
+            record_store(tmp_path / day).write(failed)
+            return len(record_accepted(official, "1", tmp_path / day, datetime.now(UTC), ALONE).recorded)
+        return 0
+
+    assert [tried(f"2026-01-0{day}") for day in (1, 2)] == [1, 1]
+    board.commit({"moderation.yml": QUARANTINE % board.head.encode()})
+
+    assert [tried(f"2026-02-0{day}") for day in range(1, 6)] == [1, 1, 1, 0, 0]
 
 
 def numbered(duel: Duel) -> Duel:

@@ -12,10 +12,12 @@ import scipy.stats
 
 from evaluator.host.deterministic import pinned_variables
 from evaluator.host.loading.yaml_loader import parse_challenge
+from evaluator.model.config.people import People
 from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.result import Result, WantedResult
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.owners import new_team_faults
 from leaderboard.core.standings import TaskStandings
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.refusal_reasons import reason_in_words
@@ -189,6 +191,26 @@ def test_tries_that_failed_are_recorded_again_after_a_quarantine(board: Clone, t
     board.commit({"moderation.yml": QUARANTINE % board.head.encode()})
 
     assert [tried(f"2026-02-0{day}") for day in range(1, 6)] == [1, 1, 1, 0, 0]
+
+
+@pytest.mark.attack(
+    "versions_that_a_rivals_name_holds_back", family="people", outcome="refused before the merge",
+    tries="Names a rival in twenty versions, which are not evaluated so, and leaves the name out of the luckiest.",
+)  # fmt: skip
+def test_a_new_version_that_would_be_held_back_for_its_authors_is_refused() -> None:
+    """Held back, it would be no try and use up no quota, though everybody can compute its seeds."""
+    people = People(one_team_each=True)
+    rival, own = make.entry("rival"), make.entry("alice", agent="first")
+
+    def named(*authors: str, version: str = "2") -> list[str]:
+        on_main = [rival, own, make.entry("zoe", authors=("@paul",)), make.entry("bob", authors=("@alice",))]
+        new = make.entry("alice", agent="first", version=version, authors=authors)
+        return [fault.login for fault in new_team_faults(people, new, on_main)]
+
+    assert named("@rival", "@paul", "@bob", "@mary") == ["paul", "rival"]
+    # Who stands already may name an owner first; else no two owners could ever become a team.
+    assert named("@rival", "@paul", version="1") == ["paul"]
+    assert list(new_team_faults(People(), make.entry("alice", authors=("@rival",)), [rival])) == []
 
 
 def numbered(duel: Duel) -> Duel:

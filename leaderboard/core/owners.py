@@ -183,6 +183,21 @@ def team_conflicts(
     return conflicts
 
 
+def new_team_faults(people: People, entry: Entry, on_main: Iterable[Entry]) -> Iterator[InAnotherTeam]:
+    """Where everyone may be in one team only: whom a new version may not name, though planning would only hold it back.
+
+    Its seeds are known once it is merged: its owner would leave the name out of the luckiest of many that wait, and nobody
+    counts the others. A version that stands already may name an owner, who then names it back.
+    """
+    others = [other for other in on_main if other.name != entry.name and is_participant(people, other)]
+    teams, version = teams_of([*others, entry]), (entry.name.login, entry.digest)
+    own, stands = teams[entry.name.login], version in {(other.name.login, other.digest) for other in on_main}
+    for login in sorted(author_logins(entry.submission)) if people.one_team_each else ():
+        naming = {other.name.login for other in others if login in author_logins(other.submission)}
+        if (login not in own and not stands) if login in teams else (naming - own and not naming & own):
+            yield InAnotherTeam(login)
+
+
 @dataclass(frozen=True)
 class PersonIndex:
     """GitHub's account numbers by login, as far as records name them: a login can change, its number cannot."""

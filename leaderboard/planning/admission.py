@@ -1,7 +1,7 @@
 """Which wanted work may be done at a moment: the missing work less what phases, people and quotas keep out."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -9,6 +9,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import Phase
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
+from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import (
     ParticipantFault,
@@ -20,6 +21,9 @@ from leaderboard.core.owners import (
 from leaderboard.planning.evaluation_quota import QuotaAccounts, QuotaExhausted, apply_quotas
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.refusal_reasons import ParticipantRefusal, PhaseRefusal, PhaseRefusalKind, Reason
+
+EvaluatedVersion = tuple[str, str, str]
+"""Login in lower case, digest, and task."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +39,8 @@ class AdmissionContext:
     """The owners in each organisation or team, in lower case; None where GitHub could not be asked."""
     named: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
     """Owner and author, in lower case, to when the owner's agents began to name the author."""
+    evaluated: Collection[EvaluatedVersion] = frozenset()
+    """Once submissions have ended: these have a final draw though their owner has left the team that might enter."""
 
     def arrival(self, entry: Entry, task_id: str) -> datetime:
         """When an entry's version came to main and was entered for a task."""
@@ -120,10 +126,23 @@ def refused_entries(challenge: Challenge, entries: Iterable[Entry], admission: A
             if faults:
                 refused[entry.name, task.id] = ParticipantRefusal(tuple(faults))
             elif phase and (
-                refusal := phase_refusal(phase, entry.login, admission.arrival(entry, task.id), admission.members)
+                refusal := phase_refusal(
+                    phase,
+                    entry.login,
+                    admission.arrival(entry, task.id),
+                    None if (entry.name.login, entry.digest, task.id) in admission.evaluated else admission.members,
+                )
             ):
                 refused[entry.name, task.id] = refusal
     return refused
+
+
+def evaluated_versions(records: Iterable[Result | Duel], season: str) -> frozenset[EvaluatedVersion]:
+    """Those that a season has official records of."""
+    official = (record for record in records if record.season == season and is_official(record))
+    return frozenset(
+        (side.login.casefold(), side.submission_digest, record.task) for record in official for side in record.sides
+    )
 
 
 def admit_work(

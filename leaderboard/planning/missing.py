@@ -17,7 +17,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import LOCAL
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups
-from leaderboard.core.version_folders import VersionFolders, version_folders
+from leaderboard.core.version_folders import AS_RECORDED, VersionFolders, version_folders
 from leaderboard.ratings.counting_duels import counting_duels, newest_duels, partition_by_validation
 
 
@@ -318,8 +318,14 @@ class _History(Generic[Record]):
     def __init__(self, records: Iterable[Record], folders: VersionFolders) -> None:
         self._recorded: dict[WorkId, Record] = {}
         self._failed: dict[WorkId, list[Record]] = defaultdict(list)
+        # The tries for which there is no name left where the file of a version lies that is in another folder now.
+        self._tries_elsewhere = Counter[WorkId]()
         for record in records:
-            work_id = tuple(folders.of(side) for side in record.sides), record.task, record.key[:FILE_DIGITS]
+            names, at = tuple(folders.of(side) for side in record.sides), (record.task, record.key[:FILE_DIGITS])
+            work_id = names, *at
+            if (recorded_as := tuple(AS_RECORDED.of(side) for side in record.sides)) != names:
+                tries = 1 if record.verdict is Verdict.INTERNAL_ERROR else INTERNAL_ERROR_TRIES
+                self._tries_elsewhere[recorded_as, *at] += tries
             if record.verdict is Verdict.INTERNAL_ERROR:
                 self._failed[work_id].append(record)
             else:
@@ -346,7 +352,8 @@ class _History(Generic[Record]):
 
     def reasons(self, work_id: WorkId, wanted: WantedResult | WantedDuel) -> tuple[MissingReason, ...]:
         """Which inputs differ from those of every earlier record; none where it is recorded or given up."""
-        if work_id in self._recorded or len(self._failed.get(work_id, ())) >= INTERNAL_ERROR_TRIES:
+        tries = max(len(self._failed.get(work_id, ())), self._tries_elsewhere[work_id])
+        if work_id in self._recorded or tries >= INTERNAL_ERROR_TRIES:
             return ()
         earlier = self._inputs.get(work_id[:2], [])
         if not earlier:

@@ -139,6 +139,7 @@ def known_origins(
     main_sha: str,
     digests: Mapping[AgentName, str],
     tasks: Mapping[AgentName, Collection[str]],
+    since: str | None = None,
     authors: Mapping[str, Collection[str]] = NO_AUTHORS,
 ) -> VersionOrigins:
     """The beacons of those versions that are or were on main, and of their periods on tasks; none in a shallow clone.
@@ -156,7 +157,7 @@ def known_origins(
         oldest[name] = next(history.holding(name[0], digests[name]), None)
     versions = {name: _beacon(state) for name in digests if (state := oldest[name])}
     present = {name: tasks[name] for name in versions.keys() & tasks.keys() if digests_on_main.get(name) == digests[name]}
-    periods = _periods(repository, main_sha, history, present)
+    periods = _periods(repository, main_sha, history, present, since)
     return VersionOrigins(versions=versions, tasks=periods, named=_named(history, authors))
 
 
@@ -191,13 +192,12 @@ def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetim
         return AdmissionContext(now=now)
     clone = GitRepository(checkout.root)
     try:
-        main = clone.resolve("HEAD")
-        if main and challenge.is_final and (final := season_commits(clone, main, challenge.season).final):
-            main = final.sha
-        digests = {entry.spelled_name: entry.digest for entry in entries}
-        if main:
+        if main := clone.resolve("HEAD"):
+            season = season_commits(clone, main, challenge.season)
+            until = season.final.sha if challenge.is_final and season.final else main
+            digests = {entry.spelled_name: entry.digest for entry in entries}
             tasks, authors = tasks_by_name(challenge, entries), authors_by_owner(challenge, entries)
-            return admission_at(now, known_origins(clone, main, digests, tasks, authors))
+            return admission_at(now, known_origins(clone, until, digests, tasks, season.began, authors))
     except CommandError:
         pass
     return AdmissionContext(now=now)  # Not a git clone: every version counts as arriving now.

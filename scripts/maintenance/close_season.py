@@ -22,11 +22,11 @@ from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import is_official, quarantine_of
+from leaderboard.core.eligibility import is_official, quarantine_of, without_quarantined
 from leaderboard.core.store import TRY_INFIX, write_atomically
 from leaderboard.core.version_folders import version_folders
 from leaderboard.pages.page_renderer import SeasonSummary, season_page
-from leaderboard.planning.admission import admit_work
+from leaderboard.planning.admission import admit_work, evaluated_versions
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.text.format import quantity, shown_phases
 from leaderboard.text.serialise import misc_entry
@@ -123,7 +123,9 @@ def missing_final_work(checkout: Checkout, final: FinalEntries, now: datetime) -
     """The evaluations for final ranks that the official run still has to make, whatever evaluator made the others."""
     challenge, moderation = checkout.challenge, checkout.moderation
     entries = [entry for entry in final.entries if moderation.exclusion_of(*entry.version) is None]
-    results, duels = checkout.results, checkout.duels
+    every_result, every_duel = checkout.recorded[0], checkout.recorded_duels[0]
+    results = without_quarantined(every_result, moderation, only_replayed=True)
+    duels = without_quarantined(every_duel, moderation, only_replayed=True)
     measurement = MeasurementContext(runtime_digest="0" * 64, beacon=final.beacon, locks=lock_digests())
     admitted = admit_work(challenge, entries, results, duels, measurement, admission_context(checkout, entries, now))
     folders = version_folders(entries)
@@ -136,12 +138,13 @@ def missing_final_work(checkout: Checkout, final: FinalEntries, now: datetime) -
         if (record.beacon, record.season, digests.get(record.task)) == (final.beacon, challenge.season, record.task_digest)
         for _ in range(1 if record.verdict is Verdict.INTERNAL_ERROR else INTERNAL_ERROR_TRIES)
     )
-    seen = {(record.task, side.login.casefold()) for record in official for side in record.sides}
+    evaluated = evaluated_versions([*every_result, *every_duel], challenge.season)
     for item in admitted.items:
         names = tuple(entry.name for entry in item.players)
         phase = challenge.phase_of(item.task_id)
         # Nobody here can see who is a member of a team; who is has been evaluated before, or is by the official run.
-        is_unknown = bool(phase and phase.teams) and (item.task_id, names[0].login) not in seen
+        version = names[0].login, item.players[0].digest, item.task_id
+        is_unknown = bool(phase and phase.teams) and version not in evaluated
         if done[item.task_id, *names] < INTERNAL_ERROR_TRIES and not is_unknown:
             yield item
 

@@ -1,6 +1,6 @@
 """Which tasks an agent may enter: by its manifest, by phases and quotas; and what its manifest may not say."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -9,7 +9,8 @@ from evaluator.host.loading.yaml_loader import LoadError, nearest_line
 from evaluator.model.base import did_you_mean
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
-from leaderboard.core.owners import KeyPath, participant_faults
+from leaderboard.core.entry import Entry
+from leaderboard.core.owners import KeyPath, new_team_faults, participant_faults
 from leaderboard.planning.admission import AdmissionContext, phase_refusal
 from leaderboard.planning.refusal_reasons import SubmissionsEnded, reason_in_words
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
@@ -79,10 +80,13 @@ def is_example(entry: AgentFolder) -> bool:
     return entry.login == LOCAL and EXAMPLE_AGENTS in entry.path.parts
 
 
-def people_faults(challenge: Challenge, entry: AgentFolder, folder: str) -> Iterator[str]:
-    """Faults in what an agent's manifest says about its authors, each with its line."""
+def people_faults(challenge: Challenge, entry: AgentFolder, folder: str, on_main: Collection[Entry] = ()) -> Iterator[str]:
+    """Faults in what an agent's manifest says about its authors, each with its line. `on_main`: the agents there."""
     if not (entry.baseline or challenge.people.is_host(entry.login)):
-        faults = participant_faults(challenge.people, entry.login, entry.folder.submission)
+        faults = [
+            *participant_faults(challenge.people, entry.login, entry.folder.submission),
+            *new_team_faults(challenge.people, entry.entry(), on_main),
+        ]
         yield from _with_lines(entry, folder, ((fault.key_path, reason_in_words(fault)) for fault in faults))
 
 

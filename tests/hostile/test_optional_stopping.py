@@ -12,10 +12,12 @@ import scipy.stats
 
 from evaluator.host.deterministic import pinned_variables
 from evaluator.host.loading.yaml_loader import parse_challenge
+from evaluator.model.config.people import People
 from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.result import Result, WantedResult
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.owners import new_team_faults
 from leaderboard.core.standings import TaskStandings
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.refusal_reasons import reason_in_words
@@ -24,6 +26,7 @@ from scripts.console import CommandError
 from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
 from scripts.github.official import workload
+from scripts.github.official.record_results import record_accepted
 from scripts.github.official.workload import Workload, read_workload
 from scripts.maintenance.close_season import missing_final_work
 from scripts.repository.checkout import Checkout
@@ -32,7 +35,7 @@ from scripts.standings.recorded_standings import final_entries, recorded_standin
 from scripts.verification.verify_claims import MainHistory
 from tests.leaderboard import make
 from tests.scripts.github.remotes import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, git, make_board, origin_branch
-from tests.scripts.github.rounds import open_run, whole_round
+from tests.scripts.github.rounds import ALONE, open_run, whole_round
 
 RULES = CHALLENGE.replace(b"  - {id: FrozenLake-v1, episodes: 3}\n", b"")
 FINAL = RULES + b'final: "1"\n'
@@ -161,6 +164,53 @@ def test_what_is_in_quarantine_is_charged_and_replayed_without_a_charge(tmp_path
     assert planned_and_held() == ([beacon], [])
     board.commit(agent_files("alice", source=copy(3)))
     assert planned_and_held() == ([], ["quota: 2 of 2 this season; does not renew"])
+
+
+@pytest.mark.attack(
+    "tries_whose_names_a_quarantine_keeps", family="people", outcome="recorded, and three at most",
+    tries="Lets its own host fail again once its three tries are in quarantine: whose names are taken is tried for ever.",
+)  # fmt: skip
+def test_tries_that_failed_are_recorded_again_after_a_quarantine(board: Clone, tmp_path: Path) -> None:
+    """Else each round would play it, none would count against its owner, and nobody would be told."""
+    board.commit(agent_files("alice"))
+    board.push()
+    official, rules = open_run(board), parse_challenge(RULES)
+
+    def tried(day: str) -> int:
+        """How many records a failure of that day makes; none where nothing is wanted."""
+        board.repository.run("fetch", "-q", "origin")
+        tip = board.repository.resolve("refs/remotes/origin/results") or ""
+        for item in read_workload(official, board.head, tip).items:
+            names = {"key": item.wanted.key(), "beacon": item.wanted.beacon, "verdict": "internal_error"}
+            failed = make.result(item.players[0], on=rules.tasks[0], at=f"{day}T00:00:00Z", **names)
+            record_store(tmp_path / day).write(failed)
+            return len(record_accepted(official, "1", tmp_path / day, datetime.now(UTC), ALONE).recorded)
+        return 0
+
+    assert [tried(f"2026-01-0{day}") for day in (1, 2)] == [1, 1]
+    board.commit({"moderation.yml": QUARANTINE % board.head.encode()})
+
+    assert [tried(f"2026-02-0{day}") for day in range(1, 6)] == [1, 1, 1, 0, 0]
+
+
+@pytest.mark.attack(
+    "versions_that_a_rivals_name_holds_back", family="people", outcome="refused before the merge",
+    tries="Names a rival in twenty versions, which are not evaluated so, and leaves the name out of the luckiest.",
+)  # fmt: skip
+def test_a_new_version_that_would_be_held_back_for_its_authors_is_refused() -> None:
+    """Held back, it would be no try and use up no quota, though everybody can compute its seeds."""
+    people = People(one_team_each=True)
+    rival, own = make.entry("rival"), make.entry("alice", agent="first")
+
+    def named(*authors: str, version: str = "2") -> list[str]:
+        on_main = [rival, own, make.entry("zoe", authors=("@paul",)), make.entry("bob", authors=("@alice",))]
+        new = make.entry("alice", agent="first", version=version, authors=authors)
+        return [fault.login for fault in new_team_faults(people, new, on_main)]
+
+    assert named("@rival", "@paul", "@bob", "@mary") == ["paul", "rival"]
+    # Who stands already may name an owner first; else no two owners could ever become a team.
+    assert named("@rival", "@paul", version="1") == ["paul"]
+    assert list(new_team_faults(People(), make.entry("alice", authors=("@rival",)), [rival])) == []
 
 
 def numbered(duel: Duel) -> Duel:
@@ -536,6 +586,13 @@ PHASED = (
 )
 
 
+def not_drawn(board: Clone) -> list[str]:
+    """The tasks of the final draws that closing the season waits for."""
+    git(board.path, "checkout", "-q", "--", ".")
+    checkout = Checkout(board.path)
+    return [item.task_id for item in missing_final_work(checkout, final_entries(checkout), datetime.now(UTC))]
+
+
 @pytest.mark.attack(
     "season_that_a_later_merge_keeps_open", family="people", outcome="not waited for",
     tries="Names a task when its phase is over, and changes the agent after the end, so that closing waits for its draw.",
@@ -550,14 +607,69 @@ def test_what_is_merged_after_the_end_makes_no_late_entry_one_in_time(tmp_path: 
     (entry,) = read_entries(board.repository, final, rules)[0]
     record_store(board.path).write(make.result(entry, [1.0] * 3, on=rules.tasks[0], beacon=final), None)
 
-    def missing() -> list[str]:
-        git(board.path, "checkout", "-q", "--", "challenge.yml", "submissions")
-        checkout = Checkout(board.path)
-        return [item.task_id for item in missing_final_work(checkout, final_entries(checkout), datetime.now(UTC))]
-
-    assert missing() == []
+    assert not_drawn(board) == []
     board.commit(agent_files("alice", source=copy(2), manifest=both), at="2026-03-02T00:00:00Z")
-    assert missing() == []
+    assert not_drawn(board) == []
+
+
+@pytest.mark.attack(
+    "season_that_an_old_version_keeps_open", family="people", outcome="not waited for",
+    tries="Brings a version of an earlier season back when the phase is over, so that closing waits for its draw.",
+)  # fmt: skip
+def test_what_stood_before_the_season_began_makes_no_late_entry_one_in_time(tmp_path: Path) -> None:
+    """The official run counts what is in the season, and refuses it; the site must say the same."""
+    ends = b'phases:\n  - {id: first, name: First, end: "2026-02-01T00:00:00Z", tasks: [CartPole-v1]}\n'
+    board = make_board(tmp_path / "board", {"challenge.yml": RULES.replace(b'"1"', b'"0"')})
+    board.commit(agent_files("alice"), at="2025-10-01T00:00:00Z")
+    board.commit(dict.fromkeys(agent_files("alice")), at="2025-10-02T00:00:00Z")
+    board.commit({"challenge.yml": RULES + ends}, at="2026-01-01T00:00:00Z")
+    board.commit(agent_files("alice"), at="2026-02-10T00:00:00Z")
+    board.commit({"challenge.yml": FINAL + ends}, at="2026-03-01T00:00:00Z")
+
+    deferred = read_workload(open_run(board), board.head, "").deferred
+
+    assert ["too late" in reason_in_words(each.reason) for each in deferred] == [True]
+    assert not_drawn(board) == []
+    (waiting,) = recorded_standings(Checkout(board.path), official=True).tasks[0].waiting
+    assert "too late" in waiting.refused["CartPole-v1"]
+
+
+@pytest.mark.attack(
+    "season_that_whoever_leaves_a_team_keeps_open", family="people", outcome="what was evaluated before is drawn",
+    tries="Leaves, or hides, the organisation that may enter, so that closing waits for a draw that nobody makes.",
+)  # fmt: skip
+def test_whoever_leaves_the_team_before_the_end_keeps_the_final_draw(tmp_path: Path) -> None:
+    """Who closes the season cannot see who is a member; what enters after its owner has left is not drawn."""
+    rules_text = RULES + b"phases:\n  - {id: first, name: First, teams: [lab], tasks: [CartPole-v1]}\n"
+    board, rules = make_board(tmp_path / "board", {"challenge.yml": rules_text}), parse_challenge(rules_text)
+    live = board.commit({**agent_files("alice"), **agent_files("bob", source=copy(2))})
+    board.commit({**agent_files("bob", source=copy(3)), "challenge.yml": rules_text + b'final: "1"\n'})
+    entries, _ = read_entries(board.repository, live, rules)
+    results = [make.result(entry, [1.0] * 3, on=rules.tasks[0], beacon=live) for entry in entries]
+    for result in results:
+        record_store(board.path).write(result, None)
+
+    with patch.object(workload, "read_recorded", return_value=(results, [])):
+        items = read_workload(open_run(board), board.head, "").items
+
+    assert [item.entry.login for item in items if isinstance(item, WorkItem)] == ["alice"]
+    assert not_drawn(board) == ["CartPole-v1"]
+
+
+def test_a_final_draw_that_is_hidden_and_not_replayed_is_not_waited_for(board: Clone) -> None:
+    """The official run makes it no more."""
+    board.commit(agent_files("alice"))
+    final, rules = board.commit({"challenge.yml": FINAL}), parse_challenge(RULES)
+    (entry,) = read_entries(board.repository, final, rules)[0]
+    record_store(board.path).write(make.result(entry, [1.0] * 3, on=rules.tasks[0], beacon=final), None)
+    hidden = '{commit: %s, since: "2000-01-01T00:00:00Z", until: "2999-01-01T00:00:00Z", who: host, why: x, replay: %s}'
+
+    waits = []
+    for replay in ("true", "false"):
+        board.commit({"moderation.yml": f"quarantines: [{hidden % ('a' * 40, replay)}]\n".encode()})
+        waits.append(not_drawn(board))
+
+    assert waits == [["CartPole-v1"], []]
 
 
 def test_the_end_cannot_be_taken_back(board: Clone) -> None:

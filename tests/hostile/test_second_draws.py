@@ -6,6 +6,7 @@ stall, burn or break things in the first attempt and play well in a second one, 
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
@@ -31,7 +32,7 @@ from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import result_path
 from evaluator.model.records.verdict import Verdict
-from leaderboard.planning.missing import MeasurementContext, missing_work
+from leaderboard.planning.missing import MeasurementContext, WorkItem, missing_work
 from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duel_order
 from tests.evaluator.script_runs import MANIFEST as SCRIPT_MANIFEST
 from tests.hostile.arena import LIMITS, base, order, order_of, write_agent
@@ -333,3 +334,22 @@ def test_a_version_whose_results_file_is_anothers_is_not_played_in_each_round() 
 
     assert recorded.path() == result_path(task.id, "alice", "agent", key)
     assert missing_work(make.challenge(task), [second], [recorded], where, []) == []
+
+
+@pytest.mark.attack(
+    "two_versions_of_one_file_in_two_folders", family="cheating", outcome="the second one is not evaluated",
+    tries="Moves the first of two versions whose results have one name to another folder, and puts the second in its place.",
+)  # fmt: skip
+@pytest.mark.parametrize("tries", [1, 3])
+def test_a_version_whose_results_file_is_that_of_one_in_another_folder_is_not_played(tries: int) -> None:
+    """Its file stays where it was recorded, as do those of tries that failed."""
+    task, where = make.task(), MeasurementContext(runtime_digest="0" * 64, beacon=f"sealed-{'0' * 64}")
+    first, second = make.entry("alice", version="1"), make.entry("alice", version="2")
+    (item,) = missing_work(make.challenge(task), [second], [], where, [])
+    fields = {"verdict": "internal_error"} if tries > 1 else {}
+    key, returns = item.wanted.key()[:12] + "0" * 52, [1.0] if tries == 1 else []
+    recorded = [make.result(first, returns, on=task, beacon=where.beacon, key=key, **fields) for _ in range(tries)]
+
+    wanted = missing_work(make.challenge(task), [replace(first, agent="moved"), second], recorded, where, [])
+
+    assert "alice/agent" not in [one.entry.shown for one in wanted if isinstance(one, WorkItem)]

@@ -213,13 +213,19 @@ def _without_replayed(
     """The existing objects without those in quarantine that a new record replaces; the branch's history keeps them."""
     if not any(quarantine.replay for quarantine in moderation.quarantines):
         return existing
-    paths = [path for _, record in part if (path := record.path() + RESULT) in existing]
+    names = ((record.path() + RESULT, *_names_of_tries(record)) for _, record in part)
+    paths = [path for of_record in names for path in of_record if path in existing]
     replayed = set()
     for path, content in zip(paths, branches.repository.read([existing[path] for path in paths]), strict=True):
         with suppress(ValueError):
             quarantine = quarantine_of(parse_record(content, quick=True), moderation)
             replayed |= {path} if quarantine and quarantine.replay else set()
     return {path: name for path, name in existing.items() if path not in replayed}
+
+
+def _names_of_tries(record: Result | Duel) -> list[str]:
+    """The paths on the results branch of tries that failed on our side."""
+    return [f"{record.path()}{TRY_INFIX}{number}{RESULT}" for number in range(1, INTERNAL_ERROR_TRIES + 1)]
 
 
 def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], replaced: Mapping[str, str]) -> list[NewFile]:
@@ -239,7 +245,7 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], repla
         if record.verdict is not Verdict.INTERNAL_ERROR:
             fresh.append((file, record, path + RESULT))
             continue
-        tries = [f"{path}{TRY_INFIX}{number}{RESULT}" for number in range(1, INTERNAL_ERROR_TRIES + 1)]
+        tries = _names_of_tries(record)
         name = object_name(file.read_bytes())
         free = next((at for at in tries if at not in existing), None)
         if free and not any(existing.get(at) == name for at in tries):

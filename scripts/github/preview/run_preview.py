@@ -269,6 +269,8 @@ def _main_sha(clone: GitRepository, session: PreviewSession) -> str:
 
 def _read_agents(session: PreviewSession, clone: GitRepository, guarded: GuardedPaths) -> None:
     """Read the changed folders from git objects; a fault of the manifest is an outcome too."""
+    challenge = session.checkout.challenge
+    on_main = [entry.entry() for entry in session.checkout.read_all()[0]] if challenge.people.one_team_each else []
     for path in guarded.agents:
         login, agent = path.split("/")[1:3]
         if not LOGIN.fullmatch(login) or not AGENT.fullmatch(agent):
@@ -283,7 +285,7 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
             read = assemble(clone.blobs(session.pull.head_sha, path), session.checkout.challenge.submissions)
             submission = AgentFolder(login=login, agent=agent, path=session.checkout.root / path, folder=read)
             tasks = eligible_tasks(session.checkout.challenge, submission)
-            if faults := (*wording_faults(submission, path), *people_faults(session.checkout.challenge, submission, path)):
+            if faults := (*wording_faults(submission, path), *people_faults(challenge, submission, path, on_main)):
                 raise LoadError(*faults)
             at_merge = AdmissionContext(now=session.now)
             shut = {task.id: why for task, why in closed_tasks(session.checkout.challenge, submission, at_merge)}

@@ -15,7 +15,7 @@ from leaderboard.planning.admission import authors_by_owner, tasks_by_name
 from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import KnownFolders, read_entries
-from scripts.git.version_origins import VersionOrigins, known_origins
+from scripts.git.version_origins import VersionOrigins, known_origins, season_commits
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
 from scripts.github.workflow.event import WorkflowEnvironment, open_clone, open_github
@@ -132,7 +132,8 @@ class BotContext:
         challenge, entries = self.checkout.challenge, self.recorded.entries
         digests = {entry.spelled_name: entry.digest for entry in entries}
         tasks, authors = tasks_by_name(challenge, entries), authors_by_owner(challenge, entries)
-        return known_origins(self.clone, self.final.beacon if self.final else self.main, digests, tasks, authors)
+        since = season_commits(self.clone, self.main, challenge.season).began
+        return known_origins(self.clone, self.final.beacon if self.final else self.main, digests, tasks, since, authors)
 
     @property
     def repository_url(self) -> str:

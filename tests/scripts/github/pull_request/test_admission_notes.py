@@ -17,7 +17,7 @@ from scripts.github.workflow.plan_context import PlanContext, parse_plan_context
 from scripts.standings.recorded_standings import rank_recorded, recorded_input
 from tests.leaderboard import make
 from tests.scripts.github.preview.test_run_preview import PreviewBoard
-from tests.scripts.github.remotes import CHALLENGE, Clone, agent_files, make_board
+from tests.scripts.github.remotes import CHALLENGE, MANIFEST, Clone, agent_files, make_board
 from tests.scripts.github.rounds import open_run
 from tests.scripts.github.scenes import LAKE, POLE, Scene
 
@@ -116,6 +116,17 @@ def test_a_preview_tells_the_people_s_faults_with_their_line_and_plays_nothing(t
 
     assert agent.results == ()
     assert agent.faults[0].startswith("submissions/alice/a/submission.yml:1: the terms are not accepted")
+
+
+def test_a_preview_refuses_a_new_version_that_names_somebody_of_another_team(tmp_path: Path) -> None:
+    context = PreviewBoard(tmp_path)
+    (context.main.path / "challenge.yml").write_bytes(CHALLENGE.rstrip() + b"\npeople: {one_team_each: true}\n")
+    context.change(agent_files("alice", manifest=MANIFEST + b'authors: ["@bob"]\n'))
+
+    (agent,) = context.run().agents
+
+    assert agent.results == ()
+    assert "@bob is in another team already" in agent.faults[0]
 
 
 QUOTA = b"quota: {per_day: 1}\n"

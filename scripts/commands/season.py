@@ -19,7 +19,7 @@ from scripts.maintenance.close_season import close_season, frozen_folder, refuse
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.layout import RESULTS_BRANCH
-from scripts.repository.season_file import SEASON_FILE, RevealedSecret, SeasonFile, parse_seasons
+from scripts.repository.season_file import SEASON_FILE, RevealedSecret, SeasonFile, parse_seasons, secret_fault
 
 PUSHES = 5
 SeasonChange = Callable[[SeasonFile], SeasonFile]
@@ -35,8 +35,9 @@ def seal(
     as_json: Annotated[bool, typer.Option("--json", help="Print secret and hash as JSON.")] = False,
 ) -> int:
     """Make the secret of a sealed season and print what to do with it; nothing is written."""
-    challenge = open_checkout(Path.cwd()).challenge
-    if challenge.sealed:
+    checkout = open_checkout(Path.cwd())
+    challenge = checkout.challenge
+    if challenge.sealed and not secret_fault(challenge, checkout.seasons, checkout.store.read()[0]):
         raise CommandError(USAGE, f"season {challenge.season} is sealed already; a secret cannot change in a season")
     if challenge.games:
         raise CommandError(

@@ -82,14 +82,15 @@ class SeasonFile(Frozen):
         by_name = {each.season: each for each in self.seasons} | {changed.season: changed}
         return self.model_copy(update={"seasons": tuple(by_name.values())})
 
-    def over(self, season: str) -> str | None:
-        """Why nothing more is played in a season; None while it is open."""
+    def over(self, challenge: Challenge) -> str | None:
+        """Why nothing more is played in the challenge's season; None while it is open."""
+        season = challenge.season
         entry = self.of(season)
         if entry.closed:
             return f"season {season} was closed at {entry.closed.at}"
         if entry.revealed:
             return f"season {season} was revealed at {entry.revealed.at}, so its episodes are known"
-        return None
+        return secret_fault(challenge, self)
 
     def secret_of(self, season: str, beacon: str) -> SeasonSecret | None:
         """The published secret that a result's seeds come from; None if it is not published or another one."""
@@ -102,6 +103,20 @@ class SeasonFile(Frozen):
         """The bytes of season.json."""
         document = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         return json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def secret_fault(challenge: Challenge, seasons: SeasonFile, results: Iterable[Result] = ()) -> str | None:
+    """What is wrong with a sealed season's secret if it belongs to another season, with whose reveal everybody knows it."""
+    if challenge.sealed is None:
+        return None
+    ours = challenge.sealed.secret_sha256
+    revealed = (each.season for each in seasons.seasons if each.revealed and each.revealed.key.sha256 == ours)
+    recorded = (result.season for result in results if secret_hash(result.beacon) == ours)
+    other = next((season for season in (*revealed, *recorded) if season != challenge.season), None)
+    return other and (
+        f"season {challenge.season} has the secret of season {other}, whose reveal makes its episodes known; run "
+        "'pullrank season seal', and write the new hash into challenge.yml"
+    )
 
 
 def parse_seasons(content: bytes) -> SeasonFile:

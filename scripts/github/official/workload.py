@@ -50,7 +50,7 @@ from scripts.github.workflow.plan_context import (
 )
 from scripts.repository.checkout import base_image, open_checkout
 from scripts.repository.layout import LOCAL
-from scripts.repository.season_file import SEASON_FILE, parse_seasons
+from scripts.repository.season_file import SEASON_FILE, SeasonFile, parse_seasons
 
 ConfigFile = TypeVar("ConfigFile")
 WorkloadItem = WorkItem | DuelWorkItem
@@ -158,14 +158,15 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     every_result, every_duel = read_recorded(clone, results_sha, root_files)
     results = without_quarantined(every_result, moderation, only_replayed=True)
     duels = without_quarantined(every_duel, moderation, only_replayed=True)
-    refuse_changed_seeds(challenge, results)
+    seasons = parse_seasons(root_files[SEASON_FILE]) if SEASON_FILE in root_files else SeasonFile()
+    refuse_changed_seeds(challenge, seasons, results)
     plan_context = _with_members(official, challenge, evaluated)
     admission = admission_at(plan_context.now, origin, plan_context.members)
     if challenge.is_final:
         admission = replace(admission, evaluated=evaluated_versions([*every_result, *every_duel], challenge.season))
     admitted = admit_work(challenge, evaluated, results, duels, measurement, admission, [*every_result, *every_duel])
     items = in_turns(admitted.items)
-    if SEASON_FILE in root_files and (over := parse_seasons(root_files[SEASON_FILE]).over(challenge.season)):
+    if over := seasons.over(challenge):
         say(f"Nothing is planned: {over}.")
         items = []
     runners = challenge.runners

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -13,6 +13,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Result
 from evaluator.model.sealed_fields import secret_hash
 from scripts.console import OUR_FAULT, USAGE, CommandError
+from scripts.repository.season_file import SeasonFile, secret_fault
 
 MembershipLookup = Callable[[str, str], bool]
 """Whether a login is a member of an organisation, or of `organisation/team`."""
@@ -86,12 +87,15 @@ def season_secret(text: str, challenge: Challenge) -> SeasonSecret | None:
         raise CommandError(OUR_FAULT, str(error)) from error
 
 
-def refuse_changed_seeds(challenge: Challenge, results: Iterable[Result]) -> None:
-    """Make sure that a season keeps its episodes: scores on different episodes cannot be compared.
+def refuse_changed_seeds(challenge: Challenge, seasons: SeasonFile, results: Collection[Result]) -> None:
+    """Make sure that a season keeps its episodes, since scores on different ones cannot be compared, and has them alone.
 
     Raises:
-        CommandError: results were recorded with another secret, or before the season was sealed or opened.
+        CommandError: results were recorded with another secret, or before the season was sealed or opened, or the secret is
+            another season's.
     """
+    if seasons.of(challenge.season).revealed is None and (fault := secret_fault(challenge, seasons, results)):
+        raise CommandError(OUR_FAULT, fault)
     ours = challenge.sealed and challenge.sealed.secret_sha256
     if any(result.season == challenge.season and secret_hash(result.beacon) != ours for result in results):
         now = "its secret's hash in challenge.yml is another one" if ours else "it was sealed, and challenge.yml says open"

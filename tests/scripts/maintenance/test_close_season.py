@@ -24,7 +24,7 @@ from leaderboard.core.store import ResultStore
 from scripts.git.git_repository import GitRepository
 from scripts.maintenance.close_season import Citation, counted_record_files
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
-from scripts.repository.season_file import seal_result
+from scripts.repository.season_file import RevealedSecret, SeasonEntry, SeasonFile, seal_result
 from scripts.runs.local_evaluator import open_evaluator
 from tests.scripts.checkouts import ROOT, run
 from tests.scripts.github.remotes import git
@@ -129,6 +129,21 @@ def test_seal_for_machines_is_one_document_and_never_the_same(clone: Path) -> No
     assert made[0]["secret"] != made[1]["secret"]
     assert made[0]["decimals"] == -1
     assert hashlib.sha256(bytes.fromhex(made[0]["secret"])).hexdigest() == made[0]["secret_sha256"]
+
+
+def test_a_new_season_gets_a_new_secret(clone: Path) -> None:
+    rules = yaml.safe_load((clone / "challenge.yml").read_text())
+    (clone / "challenge.yml").write_text(yaml.safe_dump({**rules, "season": "2027"}))
+    published = RevealedSecret(secret=SECRET.raw.hex(), at="2026-06-01T00:00:00Z")
+    (clone / "results").mkdir(exist_ok=True)
+    seasons = SeasonFile(seasons=(SeasonEntry(season="2026", revealed=published),))
+    (clone / "results/season.json").write_bytes(seasons.serialised())
+
+    code, out, _ = run(clone, "season", "seal", "--json")
+
+    assert code == 0
+    assert json.loads(out)["secret_sha256"] != rules["sealed"]["secret_sha256"]
+    assert "has the secret of season 2026" in run(clone, "plan")[2]
 
 
 def test_a_season_is_not_sealed_twice_and_an_open_one_not_revealed(clone: Path) -> None:

@@ -375,6 +375,25 @@ def test_a_hash_that_changes_in_a_season_ends_the_plan(played: Round, tmp_path: 
         read_workload(open_run(clone), clone.head, results_commit(clone.repository))
 
 
+@pytest.mark.attack(
+    "season_with_a_published_secret", family="cheating", outcome="nothing is planned",
+    tries="Computes the episodes of a new season from the secret of the last one, which its hosts wrote down again.",
+)  # fmt: skip
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_a_season_does_not_have_the_secret_of_another(played: Round, tmp_path: Path, is_recorded: bool) -> None:
+    """The secret is public since the reveal, and may be written down again for the next season as all else is."""
+    shutil.copytree(played.clone.path.parent, tmp_path / "board")
+    clone = Clone(tmp_path / "board" / "clone")
+    git(clone.path, "remote", "set-url", "origin", str(tmp_path / "board" / "origin.git"))
+    clone.commit({"challenge.yml": CHALLENGE.replace(b'season: "1"', b'season: "2"')})
+    if not is_recorded:  # An earlier season nobody entered.
+        git(clone.path, "push", "-q", "origin", ":results")
+        season.record_on_branch(clone.repository, "1", reveal, "reveal season 1", datetime.now(UTC))
+
+    with pytest.raises(CommandError, match=r"season 2 has the secret of season 1, .*run 'pullrank season seal'"):
+        read_workload(open_run(clone), clone.head, results_commit(clone.repository))
+
+
 def test_a_preview_refuses_the_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(SECRET_VARIABLE, SECRET.raw.hex())
 

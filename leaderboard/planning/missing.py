@@ -228,9 +228,9 @@ def _duels(
         if duel.verdict is Verdict.INTERNAL_ERROR:
             failed[frozenset(side.submission_digest for side in duel.sides)].add(duel.beacon)
     # A player that came back meets nobody before its validations: a quota keeps these back, and no match.
-    beacons_of = [(entry, frozenset(measurement.beacons_of(entry, task.id))) for entry in entries]
+    with_beacons = [(entry, frozenset(measurement.beacons_of(entry, task.id))) for entry in entries]
     entries = [
-        replace(entry, presence_beacons={task.id: several}) if len(several) > 1 else entry for entry, several in beacons_of
+        replace(entry, presence_beacons={task.id: several}) if len(several) > 1 else entry for entry, several in with_beacons
     ]
     for pair in wanted_pairings(task, entries, played, season=challenge.season, baselines=challenge.baselines):
         # A validation for every beacon, so that none stays uncounted; opponents meet on the seeds of the present ones.

@@ -113,7 +113,7 @@ def contained(source: str, chosen: SelectedSandbox, *, reusable: bool) -> float:
             offer = ScriptTask(
                 gym_task=load_gym_task(task),
                 rules=RULES,
-                seed_of=lambda i: episode_seeds("bench", "preview", DIGEST, task.id, 1, i)[0],
+                seed_of=lambda i, _: episode_seeds("bench", "preview", DIGEST, task.id, 1, i)[0],
             )
             service = ScriptSession(
                 offer=offer, agent_seed=1, limits=LIMITS, progress=lambda done: None, pin_sandbox=sandbox.pin

@@ -5,6 +5,7 @@ from typing import Any
 
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
+from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import Verification
@@ -55,7 +56,9 @@ def script(source: str, task: Task = LAKE, chosen: SelectedSandbox | None = None
     return evaluate(order(folder("", manifest, **files), task, **changes), chosen)
 
 
-def verified(done: Evaluation, task: Task = LAKE, document: dict[str, Any] | None = None) -> Verification:
+def verified(
+    done: Evaluation, task: Task = LAKE, document: dict[str, Any] | None = None, secret: SeasonSecret | None = None
+) -> Verification:
     """What the verification says of a script's result, or of another document with the hash that fits it."""
     result = Result.with_self_hash(document) if document else done.result
-    return verify_result("x", result.serialised(), done.trace, load_gym_task(task))
+    return verify_result("x", result.serialised(), done.trace, load_gym_task(task), secret)

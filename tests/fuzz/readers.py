@@ -217,7 +217,7 @@ def _offer() -> ScriptTask:
     gymnasium.register("Ladder-v0", _Ladder)
     task = Task.model_validate({"id": "Ladder-v0", "reusable": True, "max_episode_steps": 5, "script": {"worst": 0}})
     rules = ScriptRules(steps=30, last=2, worst=0)
-    return ScriptTask(gym_task=load_gym_task(task), rules=rules, seed_of=lambda index: f"{index:032x}")
+    return ScriptTask(gym_task=load_gym_task(task), rules=rules, seed_of=lambda index, _: f"{index:032x}")
 
 
 def _script(data: bytes) -> bool:

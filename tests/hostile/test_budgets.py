@@ -19,7 +19,9 @@ from gymnasium.vector import AutoresetMode
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.spaces import describe
 from evaluator.host.seeds.derived_seeds import episode_seeds
+from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
+from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.metric import Direction, Metric
 from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord, ScriptRules
@@ -32,6 +34,7 @@ from tests.evaluator import script_runs
 from tests.evaluator.host.training_scripts.test_script_env_server import Wire
 from tests.leaderboard import make
 
+SECRET = SeasonSecret(bytes(range(32)))
 LIMIT, STARTS = 20, 20
 
 
@@ -203,7 +206,7 @@ def records(player: Player, rules: ScriptRules = RULES, runs: int = RUNS) -> Ite
     world = load_gym_task(TASK)
     for run in range(runs):
         seeds = episode_seeds("test", "preview", f"{run:064x}", TASK.id, 700 if rules == RULES else 2 * ENVIRONMENTS)
-        desk = RemoteEnvServer(ScriptTask(gym_task=world, rules=rules, seed_of=seeds.__getitem__))
+        desk = RemoteEnvServer(ScriptTask(gym_task=world, rules=rules, seed_of=lambda index, _, seeds=seeds: seeds[index]))
         hello = {
             "task_id": TASK.id, "env_id": TASK.env_id, "kwargs": {}, "max_episode_steps": LIMIT,
             "observation_space": describe(world.observation_space), "action_space": describe(world.action_space),
@@ -476,3 +479,28 @@ def test_a_hosts_own_metric_is_not_asked_about_no_episode() -> None:
     assert (done.result.verdict, done.result.message) == (Verdict.OK, "")
     assert OWN not in done.result.metrics
     assert script_runs.verified(done, task).faults == ()
+
+
+@pytest.mark.attack(
+    "secret_episodes_that_count", family="cheating", outcome="the same episodes count for all, in the same order",
+    tries="Leaves episodes at their starts in a sealed season, until the luckiest of those that all scripts share count.",
+)  # fmt: skip
+def test_no_script_chooses_which_secret_episodes_count() -> None:
+    """Leaving one takes no step: with one numbering for all, one version could find the best, and the next begin there."""
+    source = """
+        env = gym.make(sys.argv[1])
+        for _ in range({}): env.reset()
+        play(train(env), 10)
+        print(json.dumps({{"score": 1}}))
+    """
+    sealed = {"beacon": SECRET.beacon, "secret": SECRET}
+    runs = [script_runs.script(source.format(left), script_runs.LAKE, **sealed) for left in (0, 7, 90)]
+    records = [run.result.script for run in runs]
+
+    assert {run.result.seeds for run in runs} == {SECRET.episode_seeds("test", "lake", 10)}
+    assert len({(run.result.returns, run.result.lengths) for run in runs}) == 1
+    assert len({record.counts_from for record in records if record}) == 3
+    # Its training episodes tell a version nothing of another's.
+    assert len({record.lengths[90:120] for record in records if record}) == 3
+    for run in runs:
+        assert script_runs.verified(run, script_runs.LAKE, secret=SECRET).status is VerificationStatus.VERIFIED

@@ -499,7 +499,7 @@ def test_what_the_referee_holds_of_an_open_episode_is_bounded_with_all_its_parts
     """Only the first part of an observation was counted: four thousand pictures of each open episode stayed in memory."""
     rules = ScriptRules(steps=2000, last=2, worst=0)
     task = Task.model_validate({"id": "framed", "env": "Framed-v0", "max_episode_steps": 500, "script": rules})
-    desk = RemoteEnvServer(ScriptTask(gym_task=load_gym_task(task), rules=rules, seed_of=lambda index: f"{index:032x}"))
+    desk = RemoteEnvServer(ScriptTask(gym_task=load_gym_task(task), rules=rules, seed_of=lambda index, _: f"{index:032x}"))
     handles = handles_body([0])
     desk.answer(wire.Op.MAKE, memoryview(wire.COUNT.pack(1, 0)))
     desk.answer(wire.Op.RESET, memoryview(handles))
@@ -545,7 +545,7 @@ def test_an_environment_that_keeps_a_scripts_action_keeps_that_action(play: Call
     task = OPEN.model_copy(update={"script": ScriptRules(steps=100, last=2, worst=0)})
     world = load_gym_task(task)
     desk = RemoteEnvServer(
-        ScriptTask(gym_task=world, rules=ScriptRules(steps=100, last=2, worst=0), seed_of=lambda index: f"{index:032x}")
+        ScriptTask(gym_task=world, rules=ScriptRules(steps=100, last=2, worst=0), seed_of=lambda index, _: f"{index:032x}")
     )
     hello = {
         "observation_space": describe(world.observation_space), "action_space": describe(world.action_space),

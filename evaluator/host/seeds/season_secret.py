@@ -12,6 +12,7 @@ from evaluator.model.sealed_fields import sealed_beacon
 SECRET_VARIABLE = "PULLRANK_SEASON_SECRET"
 SEALED_EPISODE_LABEL = "pullrank-sealed-1"
 SEALED_AGENT_LABEL = "pullrank-sealed-agent-1"
+SEALED_TRAINING_LABEL = "pullrank-sealed-training-1"
 _HEX = re.compile(r"[0-9a-f]{64}")
 
 
@@ -38,6 +39,16 @@ class SeasonSecret:
     def episode_seeds(self, season: str, task_id: str, episodes: int, first: int = 0) -> tuple[str, ...]:
         """The environment seed of each episode as 32 hex digits: the same for every entry."""
         return tuple(self._derive([SEALED_EPISODE_LABEL, season, task_id, i]) for i in range(first, first + episodes))
+
+    def script_seed(self, season: str, submission_digest: str, task_id: str, episode: int, counts_from: int) -> str:
+        """The environment seed of a script's episode, of which those from the number `counts_from` on count.
+
+        The ones that count are numbered by themselves, as an agent's are: else a version chose which of the season's
+        episodes count by how many it begins before. The others are its own, and tell other versions nothing.
+        """
+        if episode >= counts_from:
+            return self.episode_seeds(season, task_id, 1, episode - counts_from)[0]
+        return self._derive([SEALED_TRAINING_LABEL, season, submission_digest, task_id, episode])
 
     def agent_seeds(self, season: str, submission_digest: str, task_id: str, episodes: int) -> tuple[int, ...]:
         """The agent's own seed for each episode; secret too, else an agent could recognise the episode."""

@@ -80,17 +80,23 @@ class EvaluationRequest(MeasurementRequest):
             raise SecretError("these episodes come from a secret that is not at hand; nothing is played without it")
         return self.secret if sha256 else None
 
-    def seeds(self, first: int = 0, count: int | None = None) -> tuple[str, ...]:
-        """The environment seeds of that many episodes from the number `first` on, of all that count where `count` is None.
+    def seeds(self, first: int = 0) -> tuple[str, ...]:
+        """The environment seeds of the episodes that count; `first` is the number of the first one among a script's.
 
         Raises:
             SecretError: they come from a secret that is missing.
         """
         task = self.gym_task.task
-        count = task.counted if count is None else count
         if secret := self._season_secret():
-            return secret.episode_seeds(self.season, task.id, count, first)
-        return episode_seeds(self.season, self.beacon, self.folder.digest, task.id, count, first)
+            return secret.episode_seeds(self.season, task.id, task.counted)
+        return episode_seeds(self.season, self.beacon, self.folder.digest, task.id, task.counted, first)
+
+    def script_seed(self, episode: int, counts_from: int) -> str:
+        """The environment seed of a script's episode; see `ScriptTask.seed_of`. Raises as `seeds` does."""
+        name = self.folder.digest, self.gym_task.task.id
+        if secret := self._season_secret():
+            return secret.script_seed(self.season, *name, episode, counts_from)
+        return episode_seeds(self.season, self.beacon, *name, 1, episode)[0]
 
     @property
     def allowed(self) -> Limits:
@@ -365,9 +371,9 @@ def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callba
             verdict=Verdict.INVALID, message=message, sandbox=sandbox.kind, image_digest=sandbox.image_digest
         )
 
-    def seed_of(episode: int) -> str:
+    def seed_of(episode: int, counts_from: int) -> str:
         sandbox.limit_share()
-        return request.seeds(episode, 1)[0]
+        return request.script_seed(episode, counts_from)
 
     session = ScriptSession(
         offer=ScriptTask(gym_task=request.gym_task, rules=rules, seed_of=seed_of),

@@ -47,18 +47,32 @@ def check_claims(result: Result, secret: SeasonSecret | None = None) -> Iterator
     fields = {name: getattr(result, name) for name in WantedResult.model_fields}
     if WantedResult(**fields).key() != result.key:
         yield "the key does not fit the submission, task, runtime, measurement version, season and beacon"
-    first = _first(result)
-    if _seeds(result, secret, len(result.seeds), first) != result.seeds:
+    if result.seeds not in _counted_seeds(result, secret):
         yield "the seeds are not those that the beacon gives"
 
 
-def _seeds(result: Result, secret: SeasonSecret | None, count: int, first: int = 0) -> tuple[str, ...] | None:
-    """The seeds from the beacon or the secret; None where the secret is missing."""
+def _counted_seeds(result: Result, secret: SeasonSecret | None) -> Iterator[tuple[str, ...]]:
+    """What the seeds of the episodes that count may be, by the beacon or the secret; nothing where the secret is missing.
+
+    A script's in a sealed season had one numbering with its training episodes in results made before they got their own.
+    """
+    first, count = _first(result), len(result.seeds)
     if (sha256 := secret_hash(result.beacon)) is None:
-        return episode_seeds(result.season, result.beacon, result.submission_digest, result.task, count, first)
-    if secret is None or secret.sha256 != sha256:
-        return None
-    return secret.episode_seeds(result.season, result.task, count, first)
+        yield episode_seeds(result.season, result.beacon, result.submission_digest, result.task, count, first)
+    elif secret is not None and secret.sha256 == sha256:
+        yield secret.episode_seeds(result.season, result.task, count)
+        yield secret.episode_seeds(result.season, result.task, count, first)
+
+
+def _script_seeds(result: Result, script: ScriptRecord, secret: SeasonSecret | None) -> tuple[str, ...]:
+    """The seeds of all of a script's episodes, after `check_claims`."""
+    count, name = len(script.lengths), (result.submission_digest, result.task)
+    if secret_hash(result.beacon) is None or secret is None:
+        return episode_seeds(result.season, result.beacon, *name, count)
+    if result.seeds != secret.episode_seeds(result.season, result.task, len(result.seeds)):
+        return secret.episode_seeds(result.season, result.task, count)
+    first = _first(result)
+    return tuple(secret.script_seed(result.season, *name, episode, first) for episode in range(count))
 
 
 def _first(result: Result) -> int:
@@ -146,7 +160,7 @@ def _replay_faults(result: Result, trace: Trace, gym_task: GymTask, secret: Seas
     seeds = result.seeds
     if script and gym_task.task.script:
         yield from _script_faults(result, script, gym_task)
-        seeds = _seeds(result, secret, len(lengths)) or ()
+        seeds = _script_seeds(result, script, secret)
     left = frozenset(script.unfinished) if script else frozenset()
     actions = checked_actions(trace, gym_task)
     environment = gym_task.make() if gym_task.task.reusable else None

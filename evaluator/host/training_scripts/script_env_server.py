@@ -128,8 +128,9 @@ class ScriptTask:
 
     gym_task: GymTask
     rules: ScriptRules
-    seed_of: Callable[[int], str]
-    """The environment's seed of an episode, by its number in the order of starting."""
+    seed_of: Callable[[int, int], str]
+    """The environment's seed of an episode, by its number in the order of starting, and that of the first one that counts;
+    while none of those was begun, the number of all that were begun."""
 
     @property
     def training_steps(self) -> int:
@@ -284,7 +285,7 @@ class RemoteEnvServer:
         if self._counts_from is None and self.steps >= self._training_steps:
             self._counts_from = self._begun
         self._begun += 1
-        return self._gym_task.start(slot.environment, self._offer.seed_of(self._begun - 1))
+        return self._gym_task.start(slot.environment, self._offer.seed_of(self._begun - 1, self.counts_from))
 
     def _check_memory(self) -> None:
         """Raise AgentFault where many open environments take too much: a referee that is killed would leave no record."""

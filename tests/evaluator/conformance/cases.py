@@ -53,9 +53,10 @@ def _solo(name: str, steps: int, agent: str = agents.SEPARATE, **more: Any) -> C
     return Case(task=settings, agent=agent)
 
 
-def _script(source: str, **more: Any) -> Case:
+def _script(source: str, *, sealed: bool = False, **more: Any) -> Case:
     settings = {"id": "scripted", "reusable": True, **more}
-    return Case(task=settings, agent=source, manifest=SCRIPT, over_streams=source == agents.SINGLE)
+    over_streams = source == agents.SINGLE and not sealed
+    return Case(task=settings, agent=source, manifest=SCRIPT, sealed=sealed, over_streams=over_streams)
 
 
 def _game(name: str, game: str, **more: Any) -> Case:
@@ -102,6 +103,9 @@ CASES = {
     "an action outside the space": _solo("CartPole-v1", 20, agents.OUTSIDE),
     "a script, one environment, some episodes left": _script(
         agents.SINGLE, env="FrozenLake-v1", max_episode_steps=20, script={"steps": 400, "last": 10, "worst": -1}
+    ),
+    "a script, sealed seeds": _script(
+        agents.SINGLE, sealed=True, env="FrozenLake-v1", max_episode_steps=20, script={"steps": 300, "last": 5, "worst": -1}
     ),
     "a script, a vector of environments": _script(
         agents.VECTOR, env="Taxi-v4", max_episode_steps=30, script={"steps": 600, "last": 8, "worst": -300}

@@ -169,7 +169,8 @@ def test_nothing_is_played_without_the_secret(tmp_path: Path) -> None:
     right = dataclasses.replace(order, secret=SECRET)
 
     assert right.seeds() == SECRET.episode_seeds("1", "CartPole-v1", 2)
-    assert right.seeds(1, 1) == right.seeds()[1:]
+    assert right.script_seed(4, 3) == right.seeds()[1]
+    assert right.script_seed(1, 3) not in right.seeds()
     assert [spec.agent_seed for spec in right.specs()] == list(
         SECRET.agent_seeds("1", order.folder.digest, "CartPole-v1", 2)
     )

@@ -40,7 +40,7 @@ def offer(task: Task = POLE, steps: int = 1000) -> ScriptTask:
     return ScriptTask(
         gym_task=load_gym_task(task),
         rules=ScriptRules(steps=steps, last=LAST, worst=0),
-        seed_of=lambda index: f"{index:032x}",
+        seed_of=lambda index, _: f"{index:032x}",
     )
 
 

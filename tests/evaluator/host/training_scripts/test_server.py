@@ -11,6 +11,8 @@ from evaluator.host.errors import EnvironmentFault
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.seeds.derived_seeds import episode_seeds
+from evaluator.host.seeds.season_secret import SeasonSecret
+from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.host.training_scripts.evaluate_script import ReportedScoreError, claimed_score
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.limits import Limits, SubmissionLimits
@@ -430,6 +432,25 @@ def test_a_record_that_counts_from_elsewhere_is_refuted() -> None:
         finding = verified(done, document=document)
         assert finding.status is VerificationStatus.REFUTED
         assert words in " ".join(finding.faults)
+
+
+def test_a_sealed_record_with_one_numbering_for_all_episodes_still_verifies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it was recorded before the episodes that count had numbers of their own."""
+    secret = SeasonSecret(bytes(range(32)))
+
+    def seeds(request: EvaluationRequest, first: int = 0) -> tuple[str, ...]:
+        return secret.episode_seeds(request.season, request.gym_task.task.id, request.gym_task.task.counted, first)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EvaluationRequest, "seeds", seeds)
+        patch.setattr(EvaluationRequest, "script_seed", lambda request, episode, _: seeds(request, episode)[0])
+        done = script(f"play(train(gym.make(sys.argv[1])), 12)\n{SHOW}", beacon=secret.beacon, secret=secret)
+    assert done.result.script is not None
+    assert done.result.script.counts_from
+
+    assert verified(done, secret=secret).status is VerificationStatus.VERIFIED
+    other = {**done.result.document(), "seeds": list(secret.episode_seeds("test", "lake", 10, 1))}
+    assert verified(done, document=other, secret=secret).status is VerificationStatus.REFUTED
 
 
 def test_a_script_that_is_too_slow_or_too_loud_is_told_so() -> None:

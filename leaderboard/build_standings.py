@@ -49,7 +49,7 @@ def build_standings(
         moderation: which agents are excluded: listed, never ranked.
         duels: everything recorded of the games, under the same conditions.
         uncounted: what is recorded and ranks nowhere, such as what is in quarantine; it is tries all the same.
-        final_beacon: the commit that ended the season, if any: only draws on its seeds rank, by the rules of `FinalPlaces`.
+        final_beacon: the commit that ended the season, or the secret revealed: only its draws rank, as `FinalPlaces` says.
         with_iqm: whether the overall rows have their interquartile means, which rank nobody and take most of the time.
     """
     entries = tuple(sorted(entries, key=name_order))

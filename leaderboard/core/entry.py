@@ -91,7 +91,7 @@ class RankedEntry:
     with_leader: bool
     """Whether the rank interval begins at 1: not told apart from the leader."""
     tries: int = 1
-    """Versions and draws that it was chosen from; with several its intervals are wider. 1 in final ranks."""
+    """Versions and draws that it was chosen from; with several its intervals are wider. 1 for final draws."""
     superseded_by: str | None = None
     """The version of its owner that holds the place in its stead, `login/agent`; only in final ranks."""
     entry: Entry

@@ -10,6 +10,7 @@ import numpy as np
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.eligibility import EligibleEntries, is_official
 from leaderboard.core.entry import AgentName, Entry, Excluded
 from leaderboard.core.owners import OwnerGroups, OwnerTries, superseded_entries
@@ -76,6 +77,10 @@ class FinalPlaces:
     """Which version of an owner holds its place in the final ranks of a season: the one with the best live score.
 
     The final draws take no part in the choice, so that of an owner's versions is one draw, however many stand at the end.
+
+    In a sealed season there are no final draws: all versions have played the same secret episodes, and the best score
+    decides. An owner who enters one version after the other keeps that one, too, by the rounded scores; so both have all
+    their versions as tries, and nothing is gained by folders, by an order of merges, or by a name.
     """
 
     def __init__(
@@ -88,6 +93,8 @@ class FinalPlaces:
         """Take the standing versions that take part, and all results by task and agent."""
         self._groups, self._entries = groups, tuple(entries)
         self._recorded, self._final_beacon = recorded, final_beacon
+        self.is_sealed = secret_hash(final_beacon) is not None
+        """Whether live and final draws are the same."""
 
     def of(self, task: Task) -> Superseded:
         """The versions without a place on a task."""
@@ -123,7 +130,8 @@ class FinalPlaces:
     def _live(self, task: Task, entry: Entry) -> PooledResults:
         """The results of a version before its final draw that count."""
         results = self._recorded[task.id].get(entry.name, ())
-        return counting_results(entry, [result for result in results if result.beacon != self._final_beacon], official=True)
+        live = [result for result in results if (result.beacon == self._final_beacon) == self.is_sealed]
+        return counting_results(entry, live, official=True)
 
 
 def _has_score(pooled: PooledResults) -> bool:
@@ -194,6 +202,7 @@ def partition_results(
     scored: list[CountedResult] = []
     failed: list[CountedResult] = []
     waiting: list[Entry] = []
+    is_one_draw = final is not None and not final.is_sealed
     for entry in eligible.ranking:
         if not entry.submission.plays(task):
             continue
@@ -204,7 +213,7 @@ def partition_results(
             continue
         counted = CountedResult(
             entry=entry, pooled_results=pooled, versions_tried=owner_tries.versions(entry.name),
-            tries=1 if final else owner_tries.tries(entry.name), superseded_by=superseded.get(entry.name),
+            tries=1 if is_one_draw else owner_tries.tries(entry.name), superseded_by=superseded.get(entry.name),
         )  # fmt: skip
         if counted.result.verdict is Verdict.OK:
             scored.append(counted)

@@ -12,13 +12,13 @@ import typer
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SecretError, new_secret, read_secret
 from leaderboard.core.store import write_atomically
 from scripts.console import OK, OUR_FAULT, USAGE, CommandError, print_json, say
-from scripts.git.data_branches import BranchCommit, open_branches, read_recorded, results_commit
+from scripts.git.data_branches import BranchCommit, open_branches, read_recorded, results_commit, tip_of
 from scripts.git.git_repository import Credentials, GitRepository
 from scripts.github.doctor.repository_checks import SEASON_ENVIRONMENT
 from scripts.maintenance.close_season import close_season, frozen_folder, refuse_open_phases, write_final
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
-from scripts.repository.layout import RESULTS_BRANCH
+from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH
 from scripts.repository.season_file import SEASON_FILE, RevealedSecret, SeasonFile, parse_seasons, secret_fault
 
 PUSHES = 5
@@ -73,8 +73,12 @@ def reveal(push: Push = False, token: PushToken = "", server: ServerAddress = GI
         secret = read_secret(os.environ.pop(SECRET_VARIABLE, ""), challenge.sealed.secret_sha256)
     except SecretError as error:
         raise CommandError(USAGE, str(error)) from error
-    publication = RevealedSecret(secret=secret.raw.hex(), at=now.strftime("%Y-%m-%dT%H:%M:%SZ"))
-    _record(checkout, {"revealed": publication}, "reveal", _target(checkout, push, token, server), now)
+    target = _target(checkout, push, token, server)
+    commit = tip_of(target, MAIN_BRANCH) if target else GitRepository(checkout.root).resolve("HEAD")
+    if not commit:
+        raise CommandError(USAGE, "there is no commit of main here; run this in a clone of the leaderboard's repository")
+    publication = RevealedSecret(secret=secret.raw.hex(), at=now.strftime("%Y-%m-%dT%H:%M:%SZ"), commit=commit)
+    _record(checkout, {"revealed": publication}, "reveal", target, now)
     count = sum(result.sealed is not None for result in checkout.store.read()[0])
     say(f"Season {challenge.season} is revealed: 'pullrank verify' opens {count} sealed results and their traces.")
     if not push:

@@ -195,6 +195,8 @@ def admission_context(checkout: Checkout, entries: Sequence[Entry], now: datetim
         if main := clone.resolve("HEAD"):
             season = season_commits(clone, main, challenge.season)
             until = season.final.sha if challenge.is_final and season.final else main
+            if checkout.revealed:
+                until = checkout.revealed.commit or main
             digests = {entry.spelled_name: entry.digest for entry in entries}
             tasks, authors = tasks_by_name(challenge, entries), authors_by_owner(challenge, entries)
             return admission_at(now, known_origins(clone, until, digests, tasks, season.began, authors))

@@ -95,9 +95,9 @@ def _refuse_unready(checkout: Checkout, now: datetime) -> None:
         raise CommandError(USAGE, f"season {season} is sealed; run 'pullrank season reveal' first")
     if not challenge.sealed:
         refuse_missing_final_work(checkout, now)
-        if is_anonymous(challenge, now):
-            reason = "hides names, without which nobody can see that an owner holds one place; close it once they are shown"
-            raise CommandError(USAGE, f"season {season} still {reason}")
+    if is_anonymous(challenge, now):
+        reason = "hides names, without which nobody can see that an owner holds one place; close it once they are shown"
+        raise CommandError(USAGE, f"season {season} still {reason}")
     if checkout.moderation.quarantines:
         _refuse_awaited_replays(checkout)
 

@@ -131,8 +131,8 @@ def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
     agents = sorted({one.agent for one in named if one.login.casefold() == folded})
     if not agents:
         raise CommandError(USAGE, f"nothing here is of {login}; run 'pullrank recorded' first, or correct the login")
-    if checkout.challenge.is_final and any(entry.login.casefold() == folded for entry in shown.entries):
-        # They are read from the commit that ended submissions, and would be drawn again, under the same name.
+    if checkout.has_ended and any(entry.login.casefold() == folded for entry in shown.entries):
+        # They are read from the commit that ended submissions, and would be drawn again or wait, under the same name.
         raise CommandError(
             USAGE,
             f"agents of {login} stand at the end of season {checkout.challenge.season}, so nothing was changed; "

@@ -27,7 +27,7 @@ from leaderboard.core.store import CompactResults, DamagedFile, ResultStore
 from leaderboard.core.version_folders import duplicate_fault, without_duplicates
 from scripts.console import USAGE, CommandError, say
 from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS, record_store
-from scripts.repository.season_file import SeasonFile, decrypt_revealed, read_seasons
+from scripts.repository.season_file import RevealedSecret, SeasonFile, decrypt_revealed, read_seasons
 
 _FILE_FIRST = re.compile(r"[^\s:']+:")
 
@@ -109,6 +109,16 @@ class Checkout:
         """The seasons that were revealed or closed."""
         return read_seasons(self.store.results)
 
+    @property
+    def revealed(self) -> RevealedSecret | None:
+        """The reveal of the challenge's season; None while it is sealed, and where it is open."""
+        return self.seasons.of(self.challenge.season).revealed if self.challenge.sealed else None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the season's submissions have ended: by challenge.yml or, in a sealed season, by its reveal."""
+        return self.challenge.is_final or self.revealed is not None
+
     @cached_property
     def recorded_duels(self) -> tuple[list[Duel], list[DamagedFile]]:
         """The recorded duels, and the files that cannot be read; read once."""
@@ -184,10 +194,10 @@ class Checkout:
     def results(self) -> list[Result]:
         """The results that count: without those in quarantine, and of agents whose folder is faulty, not withdrawn.
 
-        Once submissions have ended, what a folder holds now changes nothing: its owner knows the final draws.
+        Once submissions have ended, what a folder holds now changes nothing: its owner knows all scores.
         """
         recorded = without_quarantined(self.recorded[0], self.moderation)
-        if self.challenge.is_final:
+        if self.has_ended:
             return recorded
         read = {agent.name for agent in self._all[0]}
         broken = {(path.parent.name.casefold(), path.name) for path in self.folders} - read - self._all[2]

@@ -22,6 +22,7 @@ from scripts.console import USAGE, CommandError, say
 
 SEASON_FILE = "season.json"
 Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
+Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 
 
 class SeasonClosing(Frozen):
@@ -45,6 +46,8 @@ class RevealedSecret(Frozen):
     secret: Digest
     """64 hex digits."""
     at: Moment
+    commit: Commit | None = None
+    """Where main stood: its agents are those that rank. Earlier versions of pullrank did not record it."""
 
     @property
     def key(self) -> SeasonSecret:

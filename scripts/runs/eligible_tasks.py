@@ -16,9 +16,10 @@ from leaderboard.planning.refusal_reasons import SubmissionsEnded, reason_in_wor
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.version_origins import admission_context, season_commits
+from scripts.git.version_origins import admission_context
 from scripts.repository.checkout import LOCAL, AgentFolder, Checkout
 from scripts.repository.layout import EXAMPLE_AGENTS
+from scripts.standings.recorded_standings import final_entries
 
 _SOLO_TASK = "the task {task} takes no scripts; name a task that has 'script' rules in challenge.yml"
 _SCRIPT_TASK = "the task {task} is for scripts; write 'kind: script', or name another task"
@@ -133,7 +134,7 @@ def closed_tasks(challenge: Challenge, entry: AgentFolder, context: AdmissionCon
 def closed_here(checkout: Checkout, entry: AgentFolder) -> dict[str, str]:
     """Each task that this version enters and that does not accept it, and why; one that is on main counts from its merge."""
     challenge = checkout.challenge
-    if challenge.is_final and not _is_final_version(checkout, entry):
+    if checkout.has_ended and not _is_final_version(checkout, entry):
         reason = reason_in_words(SubmissionsEnded(challenge.season))
         return {task.id: reason for task in eligible_tasks(challenge, entry)}
     if not challenge.phases:
@@ -145,7 +146,7 @@ def closed_here(checkout: Checkout, entry: AgentFolder) -> dict[str, str]:
 def closed_task_notes(checkout: Checkout, entry: AgentFolder) -> list[str]:
     """One line for each task that does not accept this version, or one for all if submissions have ended."""
     closed = closed_here(checkout, entry)
-    if checkout.challenge.is_final:
+    if checkout.has_ended:
         return [f"{entry.shown}: {reason}" for reason in dict.fromkeys(closed.values())]
     return [f"{entry.shown}: not on {task_id}: {reason}" for task_id, reason in closed.items()]
 
@@ -162,10 +163,9 @@ def _is_final_version(checkout: Checkout, entry: AgentFolder) -> bool:
 @lru_cache(maxsize=1)
 def _final_versions(root: Path, head: str, season: str) -> frozenset[tuple[str, str]]:
     """Login and digest of each version on the commit that ended a season's submissions, or on `head` if none is known."""
-    clone = GitRepository(root)
+    checkout = Checkout(root)
     try:
-        final = season_commits(clone, head, season).final
-    except CommandError:  # a shallow clone
-        final = None
-    entries, _ = read_entries(clone, final.sha if final else head, Checkout(root).challenge)
+        entries = final_entries(checkout).entries
+    except CommandError:  # a shallow clone, or the end is not merged yet
+        entries = tuple(read_entries(GitRepository(root), head, checkout.challenge)[0])
     return frozenset((entry.login.casefold(), entry.digest) for entry in entries)

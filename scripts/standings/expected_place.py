@@ -62,7 +62,7 @@ def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
     recorded = OfficialLeaderboard(
         challenge=checkout.challenge, entries=tuple(kept), results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
     )
-    if official and checkout.challenge.is_final:
+    if official and checkout.has_ended:
         try:
             final = final_entries(checkout)
         except CommandError:  # The end is not merged yet, or the history is not here.

@@ -18,7 +18,7 @@ from leaderboard.core.standings import Standings
 from leaderboard.planning.admission import refused_entries, tasks_by_name
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.visibility import StandingsInput, as_shown, with_host_flags
-from scripts.console import CommandError, say
+from scripts.console import USAGE, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries, rules_at
 from scripts.git.version_origins import admission_context, checked_season_commits, presence_beacons, season_commits
@@ -42,7 +42,7 @@ def recorded_input(
     Raises:
         CommandError: submissions have ended, and this is no clone with main's whole history.
     """
-    final = final_entries(checkout) if official and checkout.challenge.is_final else None
+    final = final_entries(checkout) if official and checkout.has_ended else None
     agents, faults = checkout.read_all()
     entries = [*(final.entries if final else (agent.entry() for agent in agents)), *erased_entries(checkout.moderation)]
     if official and not final:
@@ -154,29 +154,39 @@ def rank_recorded(shown: StandingsInput, *, official: bool) -> Standings:
 class FinalEntries:
     """The standing versions of a season whose submissions have ended."""
 
+    sha: str
+    """The commit of main that ended them; of a sealed season, where main stood at its reveal."""
     beacon: str
-    """The commit of main that ended them, which the final draws come from."""
+    """What the draws that rank come from: this commit, or the season's secret."""
     entries: tuple[Entry, ...]
     """The agents on that commit: what was merged or removed later changes nothing."""
 
 
 def final_entries(checkout: Checkout) -> FinalEntries:
-    """The standing versions of a checkout whose challenge.yml ends the season's submissions.
+    """The standing versions of a checkout in which the season's submissions have ended.
 
     Raises:
         CommandError: this is no clone with main's whole history, or no commit of main ended them.
     """
     clone = GitRepository(checkout.root)
-    return entries_at_the_end(clone, clone.resolve("HEAD") or "", checkout.challenge)
+    return entries_at_the_end(clone, clone.resolve("HEAD") or "", checkout)
 
 
-def entries_at_the_end(clone: GitRepository, main_sha: str, challenge: Challenge) -> FinalEntries:
+def entries_at_the_end(clone: GitRepository, main_sha: str, checkout: Checkout) -> FinalEntries:
     """The same for a commit of main.
 
     Raises:
         CommandError: as `final_entries`.
     """
-    final = checked_season_commits(clone, main_sha, challenge).final
-    assert final is not None
-    entries, _ = read_entries(clone, final.sha, challenge)
-    return FinalEntries(beacon=final.sha, entries=tuple(entries))
+    challenge = checkout.challenge
+    if checkout.revealed:
+        sha = checkout.revealed.commit or main_sha
+        if sha not in clone.first_parent(main_sha):
+            fault = f"this clone lacks commit {sha[:12]}, where main stood at the reveal of season {challenge.season}"
+            raise CommandError(USAGE, f"{fault}; check out main with its whole history")
+    else:
+        final = checked_season_commits(clone, main_sha, challenge).final
+        assert final is not None
+        sha = final.sha
+    entries, _ = read_entries(clone, sha, challenge)
+    return FinalEntries(sha=sha, beacon=challenge.sealed_beacon or sha, entries=tuple(entries))

@@ -12,6 +12,7 @@ import scipy.stats
 
 from evaluator.host.deterministic import pinned_variables
 from evaluator.host.loading.yaml_loader import parse_challenge
+from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model.config.people import People
 from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.result import Result, WantedResult
@@ -31,6 +32,7 @@ from scripts.github.official.workload import Workload, read_workload
 from scripts.maintenance.close_season import missing_final_work
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import record_store
+from scripts.repository.season_file import SEASON_FILE, RevealedSecret, SeasonEntry, SeasonFile
 from scripts.standings.recorded_standings import final_entries, recorded_standings
 from scripts.verification.verify_claims import MainHistory
 from tests.leaderboard import make
@@ -39,6 +41,7 @@ from tests.scripts.github.rounds import ALONE, open_run, whole_round
 
 RULES = CHALLENGE.replace(b"  - {id: FrozenLake-v1, episodes: 3}\n", b"")
 FINAL = RULES + b'final: "1"\n'
+SECRET = SeasonSecret(bytes(range(32)))
 
 
 @pytest.fixture(autouse=True)
@@ -578,6 +581,62 @@ def test_a_folder_that_cannot_be_read_after_the_end_changes_no_final_rank(board:
 
     assert before == [("a", 1.0, None), ("b", 5.0, "alice/a")]
     assert places() == before
+
+
+SEALED = b"""quota: {per_day: 9}
+seeds: sealed
+sealed: {secret_sha256: %s, decimals: 0}
+""" % SECRET.sha256.encode()
+
+
+def reveal(board: Clone) -> None:
+    """Record that the season is revealed now."""
+    news = RevealedSecret(secret=SECRET.raw.hex(), at="2026-06-01T00:00:00Z", commit=board.head)
+    seasons = SeasonFile(seasons=(SeasonEntry(season="1", revealed=news),))
+    (board.path / "results" / SEASON_FILE).write_bytes(seasons.serialised())
+
+
+@pytest.mark.attack(
+    "return_after_the_reveal", family="people", outcome="ranked by what stood at the reveal",
+    tries="Goes back, once a sealed season is revealed, to the version that all scores show to have been its best.",
+)  # fmt: skip
+def test_who_goes_back_after_the_reveal_is_ranked_by_what_stood_then(tmp_path: Path) -> None:
+    """All versions have played the same episodes, and their exact scores are public."""
+    board = make_board(tmp_path / "board", {"challenge.yml": RULES + SEALED})
+    board.commit({**agent_files("alice", source=copy(1)), **agent_files("bob", source=copy(9))})
+    record(board, "2026-01-01T00:00:00Z", beacon=SECRET.beacon, score=9.0)
+    record(board, "2026-01-01T00:00:00Z", beacon=SECRET.beacon, score=5.0, login="bob")
+    board.commit(agent_files("alice", source=copy(2)))
+    record(board, "2026-01-02T00:00:00Z", beacon=SECRET.beacon, score=4.0)
+    assert ranked(board) == {"alice": 4, "bob": 5}
+    reveal(board)
+
+    board.commit({**agent_files("alice", source=copy(1)), **dict.fromkeys(agent_files("bob"))})
+
+    assert ranked(board) == {"alice": 4, "bob": 5}
+    git(board.path, "checkout", "-q", "--orphan", "other")
+    git(board.path, "commit", "-q", "-m", "other")
+    with pytest.raises(CommandError, match="where main stood at the reveal of season 1"):
+        ranked(board)
+
+
+@pytest.mark.attack(
+    "folders_in_a_sealed_season", family="people", outcome="one of them holds the place, with all as tries",
+    tries="Enters twenty copies in folders of their own in a sealed season, and holds the first twenty places.",
+)  # fmt: skip
+def test_of_twenty_folders_in_a_sealed_season_the_best_holds_the_place_with_twenty_tries() -> None:
+    """Whoever merges them one after the other keeps the best, too: all play the same episodes."""
+    lucky = [make.result(one, [9.0, 8.0 + n / 9], beacon=SECRET.beacon) for n, one in enumerate(COPIES)]
+    results = [*lucky, make.result(OPPONENT, [1.0, 2.0], beacon=SECRET.beacon)]
+
+    def placed(final_beacon: str | None) -> list[tuple[Entry, int, int]]:
+        board = build_standings(
+            make.challenge(), [*COPIES, OPPONENT], results, official=True, final_beacon=final_beacon
+        ).tasks[0]
+        return [(row.entry, row.place, row.tries) for row in board.rows if not row.is_unranked]
+
+    assert len(placed(None)) == 21
+    assert placed(SECRET.beacon) == [(COPIES[-1], 1, 20), (OPPONENT, 2, 1)]
 
 
 PHASED = (

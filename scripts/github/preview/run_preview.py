@@ -332,7 +332,7 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
         if (submission.path.is_relative_to(checkout.root / SUBMISSIONS) or submission.baseline)
         and checkout.moderation.exclusion_of(submission.login, submission.agent, submission.folder.digest) is None
     }
-    final = final_entries(checkout) if checkout.challenge.is_final else None
+    final = final_entries(checkout) if checkout.has_ended else None
     on_main = [submission.entry() for submission in ranking.values()]
     clone = GitRepository(checkout.root)
     entries = final.entries if final else with_presence_beacons(clone, "HEAD", checkout.challenge, on_main)

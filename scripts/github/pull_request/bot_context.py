@@ -92,15 +92,14 @@ class BotContext:
     @cached_property
     def final(self) -> FinalEntries | None:
         """The versions that stood when submissions ended, without excluded ones; None while they have not ended."""
-        challenge = self.checkout.challenge
-        final = entries_at_the_end(self.clone, self.main, challenge) if challenge.is_final else None
+        final = entries_at_the_end(self.clone, self.main, self.checkout) if self.checkout.has_ended else None
         return replace(final, entries=tuple(self._not_excluded(final.entries))) if final else None
 
     @cached_property
     def late_commits(self) -> frozenset[str]:
         """The commits of main after the one that ended submissions."""
         commits = self.clone.first_parent(self.main)
-        return frozenset(commits[: commits.index(self.final.beacon)] if self.final else ())
+        return frozenset(commits[: commits.index(self.final.sha)] if self.final else ())
 
     def _not_excluded(self, entries: Iterable[Entry]) -> list[Entry]:
         moderation = self.checkout.moderation
@@ -133,7 +132,7 @@ class BotContext:
         digests = {entry.spelled_name: entry.digest for entry in entries}
         tasks, authors = tasks_by_name(challenge, entries), authors_by_owner(challenge, entries)
         since = season_commits(self.clone, self.main, challenge.season).began
-        return known_origins(self.clone, self.final.beacon if self.final else self.main, digests, tasks, since, authors)
+        return known_origins(self.clone, self.final.sha if self.final else self.main, digests, tasks, since, authors)
 
     @property
     def repository_url(self) -> str:

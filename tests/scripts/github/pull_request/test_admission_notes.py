@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.deterministic import pinned_variables
+from evaluator.host.seeds.season_secret import SeasonSecret
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import CommandError
 from scripts.git import version_origins
@@ -14,6 +15,7 @@ from scripts.github.official.workload import read_workload
 from scripts.github.pull_request import announce_official_scores
 from scripts.github.pull_request.admission_notes import rules_before_merge
 from scripts.github.workflow.plan_context import PlanContext, parse_plan_context
+from scripts.repository.season_file import SEASON_FILE, RevealedSecret, SeasonEntry, SeasonFile
 from scripts.standings.recorded_standings import rank_recorded, recorded_input
 from tests.leaderboard import make
 from tests.scripts.github.preview.test_run_preview import PreviewBoard
@@ -181,6 +183,34 @@ def test_a_merge_after_the_end_of_submissions_is_told_that_it_takes_no_part(scen
     (body,) = scene.bodies()
     late = "too late: the submissions of season 1 have ended, so this version takes no part in it"
     assert before == (late,)
+    assert late.replace("too late: ", "") in body
+    assert 7 not in scene.world.labelled
+
+
+SECRET = SeasonSecret(bytes(range(32)))
+
+
+def test_a_merge_after_the_reveal_of_a_sealed_season_is_told_that_it_takes_no_part(scene: Scene) -> None:
+    sealed = b"seeds: sealed\nsealed: {secret_sha256: %s, decimals: 0}\n" % SECRET.sha256.encode()
+    put(scene.clone, QUOTA + sealed)
+    scene.clone.push()
+    news = RevealedSecret(secret=SECRET.raw.hex(), at="2026-06-01T00:00:00Z", commit=scene.clone.head)
+    file = scene.clone.path / "results" / SEASON_FILE
+    file.parent.mkdir(exist_ok=True)
+    scene.bring()
+    scene.merge()
+    context = scene.context("push")
+    (before,) = rules_before_merge(context.recorded, ["alice"], context.now, context.github.is_member)
+    file.write_bytes(SeasonFile(seasons=(SeasonEntry(season="1", revealed=news),)).serialised())
+    context = scene.context("push")
+
+    after = rules_before_merge(context.recorded, ["alice"], context.now, context.github.is_member)
+    announce_official_scores.announce_merged(context)
+
+    (body,) = scene.bodies()
+    late = "too late: the submissions of season 1 have ended, so this version takes no part in it"
+    assert "1 of 1 versions left today" in before
+    assert after == (late,)
     assert late.replace("too late: ", "") in body
     assert 7 not in scene.world.labelled
 

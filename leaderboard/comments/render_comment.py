@@ -35,6 +35,7 @@ from leaderboard.comments.states import (
     TaskReport,
     WithdrawnEntry,
 )
+from leaderboard.core.entry import INTERVAL_NAME
 from leaderboard.scoring.metrics import oriented_value, ranking_metric
 from leaderboard.site_context import REPLAYED_ENTRIES
 from leaderboard.text import escape_markdown, format, urls
@@ -133,7 +134,7 @@ def _environment() -> Environment:
     )
     environment.globals.update({name: _trusted(getattr(phrases, name)) for name in phrases.PHRASES})
     environment.globals.update(
-        NoRunReason=NoRunReason, Verdict=Verdict,
+        NoRunReason=NoRunReason, Verdict=Verdict, INTERVAL_NAME=Markup(INTERVAL_NAME),
         preview_headline=phrases.preview_headline, official_headline=phrases.official_headline,
         quantity=_trusted(format.quantity), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
         page_url=_page_url, decisive_episode=_decisive_episode, link=phrases.link, link_code=phrases.link_code,

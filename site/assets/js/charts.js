@@ -2,7 +2,7 @@
 
 import { svg } from "./dom.js";
 import { number, span } from "./format.js";
-import { mean, pooledThresholds, profile, quantile } from "./stats.js";
+import { INTERVAL_NAME, mean, pooledThresholds, profile, quantile } from "./stats.js";
 
 /** Colours that board.css has for series: so many entries can be told apart, and so compared, at once. */
 export const SERIES = 8;
@@ -82,7 +82,7 @@ export function bar({ score, low, high }, scale, decimals) {
     left = Math.min(Math.max(0, middle - 1), 98);
     right = left + 2;
   }
-  const words = `${number(score, decimals)}, 95 % interval ${span(hasInterval ? low : NaN, hasInterval ? high : NaN, decimals)}`;
+  const words = `${number(score, decimals)}, ${INTERVAL_NAME} ${span(hasInterval ? low : NaN, hasInterval ? high : NaN, decimals)}`;
   const [least, most] = hasInterval ? [low, high] : [score, score];
   const isBeyond = most < scale.low || least > scale.high;
   const stroke = (style, x, y1, y2) => svg("line", { class: style, x1: fixed(x), x2: fixed(x), y1, y2 });

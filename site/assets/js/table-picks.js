@@ -60,7 +60,7 @@ function duel([one, other], board, charts, stats) {
   return [
     figure(charts.profiles([one, other], { decimals: board.decimals }), "Performance profile: the share of episodes with at least that return."),
     el("p", { class: "pr-improvement" }, "An episode of ", el("bdi", {}, one.name), " has a higher return than one of ", el("bdi", {}, other.name),
-      " with probability ", el("b", {}, percent(p)), ` (95 % interval ${percent(low)} to ${percent(high)}; equal ones count half).`),
+      " with probability ", el("b", {}, percent(p)), ` (${stats.INTERVAL_NAME} ${percent(low)} to ${percent(high)}; equal ones count half).`),
   ];
 }
 

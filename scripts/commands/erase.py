@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from evaluator.model.identifiers import LOGIN
-from leaderboard.core.store import PLAYER_SEPARATOR, RESULT, TRY_INFIX, write_atomically
+from leaderboard.core.store import PLAYER_SEPARATOR, RECORD_ENDING, TRY_INFIX, write_atomically
 from leaderboard.text.urls import traces_branch
 from scripts.console import OK, OUR_FAULT, USAGE, CommandError, say
 from scripts.git.data_branches import BranchCommit, DataBranches, open_branches
@@ -22,7 +22,7 @@ from scripts.repository.moderation_file import MODERATION_FILE, with_entry, with
 from scripts.runs.weights_branch import drop_weights
 
 SHOWN = 20
-_FAILED = re.compile(rf"{re.escape(TRY_INFIX)}\d{re.escape(RESULT)}$")
+_FAILED = re.compile(rf"{re.escape(TRY_INFIX)}\d{re.escape(RECORD_ENDING)}$")
 
 
 def run(
@@ -76,7 +76,7 @@ def _write(checkout: Checkout, person: ErasedPerson, login: str, moderated: byte
         write_atomically(checkout.store.results / new, record)
         (checkout.store.results / old).unlink(missing_ok=True)
         # A failed attempt that was played on this machine has no number in its name.
-        (checkout.store.results / _FAILED.sub(RESULT, old)).unlink(missing_ok=True)
+        (checkout.store.results / _FAILED.sub(RECORD_ENDING, old)).unlink(missing_ok=True)
     for folder in [
         *(checkout.root / SUBMISSIONS).glob("*"),
         *checkout.store.results.glob("*/*"),

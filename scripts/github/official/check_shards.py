@@ -23,7 +23,7 @@ from evaluator.model.records.parse import parse_duel, parse_result
 from evaluator.model.records.result import MESSAGE, RESULT_SCHEMA, Provenance, Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
-from leaderboard.core.store import RESULT, TRACE, write_atomically
+from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, write_atomically
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
 from scripts.console import escape_commands, say
 from scripts.github.official.commit_facts import CommitFacts
@@ -240,9 +240,9 @@ def _decrypt_copy(file: ShardFile, copy: ShardFile, secret: SeasonSecret) -> boo
         content = plain
     except READ_ERRORS:  # Whatever reads a sealed file in place of an open one refuses it.
         pass
-    write_atomically(copy.shard / "results" / (copy.path + RESULT), content)
+    write_atomically(copy.shard / "results" / (copy.path + RECORD_ENDING), content)
     if trace is not None:
-        write_atomically(copy.shard / "traces" / (copy.path + TRACE), trace)
+        write_atomically(copy.shard / "traces" / (copy.path + TRACE_ENDING), trace)
     return True
 
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from evaluator.model.base import faults_in_words
 from evaluator.model.config.moderation import Moderation, Quarantine
-from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.store import RECORD_ENDING
 from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.git.folder_history import commit_times
@@ -121,7 +121,9 @@ def _document(quarantine: Quarantine, hidden: Sequence[HiddenRecord]) -> dict[st
 
 
 def _authors(hidden: Sequence[HiddenRecord]) -> list[str]:
-    return sorted({login for hidden_record in hidden for login in hidden_record.owners if login != LOCAL}, key=str.casefold)
+    return sorted(
+        {login for hidden_record in hidden for login in hidden_record.owners if login != EXAMPLES_LOGIN}, key=str.casefold
+    )
 
 
 def _say_what_to_do(checkout: Checkout, quarantine: Quarantine, hidden: Sequence[HiddenRecord]) -> None:

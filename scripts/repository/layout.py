@@ -5,14 +5,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from evaluator.model.identifiers import LOGIN
-from leaderboard.core.eligibility import LOCAL as LOCAL
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName
 from leaderboard.core.store import ResultStore
 
 SUBMISSIONS = "submissions"
 """Holds `<login>/<agent>/`."""
 EXAMPLE_AGENTS = "example_agents"
-"""Holds `<agent>/`; these agents have the login `LOCAL`."""
+"""Holds `<agent>/`; these agents have the login `EXAMPLES_LOGIN`."""
 TEMPLATE_FOLDER = Path(__file__).parents[1] / "templates"
 """Holds what `pullrank new` writes, a folder for each kind and adapter."""
 RESULTS, TRACES = "results", "traces"
@@ -24,9 +24,9 @@ OWNERS_PLACEHOLDER = "@pullrank/maintainers"
 
 
 def folder_of(name: AgentName) -> str:
-    """The path of an agent's folder; the login is spelled as the folder is, and is `LOCAL` for the examples."""
+    """The path of an agent's folder; the login is spelled as the folder is, and is `EXAMPLES_LOGIN` for the examples."""
     login, agent = name
-    return f"{EXAMPLE_AGENTS}/{agent}" if login == LOCAL else f"{SUBMISSIONS}/{login}/{agent}"
+    return f"{EXAMPLE_AGENTS}/{agent}" if login == EXAMPLES_LOGIN else f"{SUBMISSIONS}/{login}/{agent}"
 
 
 def repository_name(address: str | None) -> str:

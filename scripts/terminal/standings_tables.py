@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evaluator.model.config.task import Task
-from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import INTERVAL_NAME
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import OverallRow, Standings, TaskRow, TaskStandings
@@ -49,7 +49,7 @@ def _print_uncounted(out: Console, standings: TaskStandings | GameStandings) -> 
 
 
 def _author(login: str) -> Text:
-    return safe_text(EXAMPLE if login == LOCAL else login)
+    return safe_text(EXAMPLE if login == EXAMPLES_LOGIN else login)
 
 
 def _overall_table(standings: Standings) -> Table:

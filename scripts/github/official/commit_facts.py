@@ -10,10 +10,10 @@ from typing import Any
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from scripts.console import CommandError, escape_commands, say
 from scripts.git.git_repository import full_sha
 from scripts.github.workflow.event import COMMIT_SHA
-from scripts.repository.layout import LOCAL
 
 COMMITS_PER_QUERY = 100
 # After a failure: GitHub may have stopped a large query for its time.
@@ -84,7 +84,7 @@ def known_facts(records: Iterable[Result | Duel]) -> dict[str, CommitFacts]:
     for record in records:
         side, is_alone = record.sides[0], isinstance(record, Result) or record.is_validation
         is_known = record.tier is Tier.OFFICIAL and record.beacon_verified is not None
-        if is_known and is_alone and side.login != LOCAL and COMMIT_SHA.fullmatch(record.beacon):
+        if is_known and is_alone and side.login != EXAMPLES_LOGIN and COMMIT_SHA.fullmatch(record.beacon):
             known = facts.get(record.beacon)
             authors = {side.login.casefold(): side.login_id} if side.login_id is not None else {}
             facts[record.beacon] = CommitFacts(

@@ -20,7 +20,7 @@ from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.parse import parse_duel, parse_record, parse_result
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import quarantine_of
+from leaderboard.core.eligibility import EXAMPLES_LOGIN, quarantine_of
 from leaderboard.core.parallel import run_in_background
 from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, TRY_INFIX, ResultStore, write_atomically
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
@@ -28,7 +28,7 @@ from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, read_records_without_facts
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import OfficialRun, Workload, read_moderation_at
-from scripts.repository.layout import LOCAL, RESULTS_BRANCH, record_store
+from scripts.repository.layout import RESULTS_BRANCH, record_store
 from scripts.runs.play_duels import outcome_for_log
 
 REPLACED_FILE = "replaced.json"
@@ -68,7 +68,7 @@ def _with_facts(
 
 def _login_id(work: Workload, side: Result | PlayerRecord, facts: Mapping[str, CommitFacts]) -> int | None:
     """The account behind a version; one that left main has only the commit of its seeds to tell it."""
-    if side.login == LOCAL:
+    if side.login == EXAMPLES_LOGIN:
         return None
     commit = work.version_commits.get(side.version) or (side.beacon if isinstance(side, Result) else "")
     return facts[commit].login_id_of(side.login)

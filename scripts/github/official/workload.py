@@ -28,7 +28,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Sha
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import without_quarantined
+from leaderboard.core.eligibility import EXAMPLES_LOGIN, without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning import plan_round
@@ -49,7 +49,6 @@ from scripts.github.workflow.plan_context import (
     refuse_changed_seeds,
 )
 from scripts.repository.checkout import base_image, open_checkout
-from scripts.repository.layout import LOCAL
 from scripts.repository.season_file import SEASON_FILE, SeasonFile, parse_seasons
 
 ConfigFile = TypeVar("ConfigFile")
@@ -243,7 +242,7 @@ def _commits_without_facts(
         is_open = record.beacon_verified is None and record.season == challenge.season
         if not is_open or record.verdict is Verdict.INTERNAL_ERROR:
             continue
-        shas = {commits.get(side.version) for side in record.sides if side.login != LOCAL}
+        shas = {commits.get(side.version) for side in record.sides if side.login != EXAMPLES_LOGIN}
         if COMMIT_SHA.fullmatch(record.beacon):
             # A result of a version that left main: the commit of its seeds is one that brought it.
             shas = (shas - {None} if isinstance(record, Result) else shas) | {record.beacon}

@@ -28,7 +28,7 @@ from leaderboard.comments.comment_standings import preview_state
 from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, NoRunReason, Refused, WithdrawnEntry
-from leaderboard.core.eligibility import without_quarantined
+from leaderboard.core.eligibility import EXAMPLES_LOGIN, without_quarantined
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
@@ -43,7 +43,7 @@ from scripts.github.preview.preview_artifact import LOG_FILE, PREVIEW_BYTES, PRE
 from scripts.github.workflow.event import PullEvent, WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
-from scripts.repository.layout import LOCAL, SUBMISSIONS
+from scripts.repository.layout import SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
 from scripts.runs.play_duels import DuelRunner, log_line, player_names
@@ -442,7 +442,7 @@ class PreviewGames:
 
 
 def _is_named(submission: AgentFolder, named: str) -> bool:
-    name = submission.agent if submission.login == LOCAL else f"{submission.login}/{submission.agent}"
+    name = submission.agent if submission.login == EXAMPLES_LOGIN else f"{submission.login}/{submission.agent}"
     return name.casefold() == named.casefold()
 
 

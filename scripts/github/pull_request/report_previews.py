@@ -24,7 +24,6 @@ from scripts.github.api.responses import CommitStatus, PullRequest, WorkflowRun
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import DELIVERED_AT_ONCE, Delivery, bot_status, deliver_outcomes, judged_address
 from scripts.github.pull_request.find_pull import (
-    PREVIEW_WORKFLOW,
     WORKFLOW_DISPATCH,
     NoPull,
     dispatched_pull,
@@ -49,7 +48,7 @@ from scripts.github.pull_request.label_and_status import (
     refused_outcome,
 )
 from scripts.github.workflow.event import workflow_run_id
-from scripts.repository.layout import MAIN_BRANCH
+from scripts.repository.layout import MAIN_BRANCH, PREVIEW_WORKFLOW
 
 # Of the hour's requests this many are left for commands, official runs and the hourly run, which use GraphQL for most.
 REQUESTS_RESERVED = 80
@@ -62,7 +61,6 @@ LISTED_AT_ONCE = 100
 # The newest preview runs that a report looks at, and the open pull requests that it looks at in any case.
 RUNS_LISTED, PULLS_LISTED = 1000, 500
 HOUR_SECONDS = 3600.0
-PREVIEW_FILE = PREVIEW_WORKFLOW.rpartition("/")[2]
 # A head can be made so that reading it lasts until git is stopped, for minutes. After this many seconds for the heads of one
 # author everybody else's come first. After this many seconds in all a report reads no further ones, and tells what was
 # read. The hourly run has less time, and more to do. Scoring takes turns, too, in what is left and half as long: all duels
@@ -93,7 +91,7 @@ class PreviewRuns:
     def __init__(self, context: BotContext, at_most: int) -> None:
         """Read the first hundred."""
         self._repository_id = context.workflow.repository_id
-        self._left = context.github.runs_of_workflow(PREVIEW_FILE, None, at_most)
+        self._left = context.github.runs_of_workflow(PREVIEW_WORKFLOW, None, at_most)
         self._by_head: dict[str, list[WorkflowRun]] = {}
         self._oldest: datetime | None = None
         self._read_page()

@@ -17,10 +17,8 @@ from scripts.github.pull_request.find_pull import latest_run
 from scripts.github.pull_request.judge_preview import PreviewCase, preview_outcome, restart_run
 from scripts.github.pull_request.label_and_status import is_retry_worthwhile
 from scripts.github.workflow.event import COMMIT_SHA, CommentEvent, comment_event
-from scripts.repository.layout import MAIN_BRANCH
+from scripts.repository.layout import EVALUATE_WORKFLOW, MAIN_BRANCH
 
-# Started by `/evaluate`: main's code plays the commit and reports it.
-EVALUATE_WORKFLOW = "evaluate.yml"
 WRITERS = ("admin", "write")
 # With fewer of the hour's requests left nothing is started, and with fewer points of GraphQL nobody is answered: anybody may
 # write comments. An answer takes two points and no request; a run that is started again takes six requests.

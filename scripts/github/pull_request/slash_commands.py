@@ -27,12 +27,12 @@ REQUESTS_RESERVED, POINTS_RESERVED = 40, 100
 # hour most are left for reports.
 ANSWERED, ANSWERS_POINTS = ("rank", "help"), 300
 # After this many attempts a comment does not start a run again.
-MAX_ATTEMPTS = 10
+MAX_RUN_ATTEMPTS = 10
 
 NOT_NOW = "Few of the hour's {} are left, and the official run needs them: write the command again in an hour."
 # The condition of `.github/workflows/commands.yml` names them, too.
-COMMANDS = ("retry", "evaluate", "rank", "help")
-_COMMAND = re.compile(rf"/(?P<name>{'|'.join(COMMANDS)})(?:[ \t]+(?P<argument>\S{{1,100}}))?[ \t]*")
+SLASH_COMMANDS = ("retry", "evaluate", "rank", "help")
+_COMMAND = re.compile(rf"/(?P<name>{'|'.join(SLASH_COMMANDS)})(?:[ \t]+(?P<argument>\S{{1,100}}))?[ \t]*")
 
 
 class Reaction(enum.StrEnum):
@@ -125,7 +125,7 @@ def _retry(context: BotContext, comment: CommentEvent, pull: PullRequest) -> tup
         return Reaction.REFUSED, "There is no preview run on the newest commit."
     if latest.conclusion is None:
         return Reaction.BUSY, "The preview is being played already."
-    if latest.conclusion == "action_required" or context.github.attempts(latest.id) >= MAX_ATTEMPTS:
+    if latest.conclusion == "action_required" or context.github.attempts(latest.id) >= MAX_RUN_ATTEMPTS:
         return Reaction.REFUSED, "The run waits for a maintainer, or was started too often."
     if not is_retry_worthwhile(preview_outcome(context, PreviewCase(run=latest, pull=pull, trusted=False))):
         return Reaction.REFUSED, "The same code on the same seeds would end the same way."

@@ -33,7 +33,7 @@ from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.config.training_script import EPISODES, MAX_NOTICES, ScriptRecord, ScriptRules
 from evaluator.model.records import trace
-from evaluator.model.records.result import ASKED_AGAIN, LOG_TAIL, Result, SandboxKind
+from evaluator.model.records.result import ASKED_AGAIN, LOG_TAIL_CHARACTERS, Result, SandboxKind
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import RefereeLink, RemoteEnv, handles_body
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
@@ -355,7 +355,9 @@ def test_the_longest_record_of_a_script_is_none_that_publish_refuses() -> None:
         counts_from=count - last, notices=(emoji * 300,) * MAX_NOTICES,
     )  # fmt: skip
     made = make.result(make.entry("alice"), (tiny,) * last, on=task, script=record, lengths=(100,) * last)
-    whole = Result.with_self_hash({**made.document(), "season": "1", "beacon": seal.beacon, "log_tail": emoji * LOG_TAIL})
+    whole = Result.with_self_hash(
+        {**made.document(), "season": "1", "beacon": seal.beacon, "log_tail": emoji * LOG_TAIL_CHARACTERS}
+    )
 
     sealed, _ = encrypt_result(whole, b"trace", 0.0, seal)
 

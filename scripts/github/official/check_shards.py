@@ -20,7 +20,7 @@ from evaluator.model.base import error_in_words
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import DUEL_SCHEMA, Duel
 from evaluator.model.records.parse import parse_duel, parse_result
-from evaluator.model.records.result import MESSAGE, RESULT_SCHEMA, Provenance, Result, Tier
+from evaluator.model.records.result import MESSAGE_CHARACTERS, RESULT_SCHEMA, Provenance, Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import Entry
@@ -152,7 +152,7 @@ class ExpectedRound:
         expected = {name: value for name, value in self._expected_fields(item).items() if name != "tier"}
         evaluated_at = self.now.strftime("%Y-%m-%dT%H:%M:%SZ")
         failed: dict[str, Any] = {
-            **expected, "class": Tier.OFFICIAL, "verdict": Verdict.INTERNAL_ERROR, "message": message[:MESSAGE],
+            **expected, "class": Tier.OFFICIAL, "verdict": Verdict.INTERNAL_ERROR, "message": message[:MESSAGE_CHARACTERS],
             "beacon_verified": self._signed(item),
             "provenance": Provenance(commit=self.work.sha, run_url=self.official.run_url, evaluated_at=evaluated_at),
         }  # fmt: skip

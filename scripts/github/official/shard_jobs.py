@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
-from evaluator.host.attempts.attempt import ATTEMPTS
+from evaluator.host.attempts.attempt import MAX_ATTEMPTS
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
 from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelRequest
 from evaluator.host.errors import SandboxError
@@ -263,10 +263,10 @@ def _warm_images(evaluator: Evaluator, items: Iterable[WorkloadItem]) -> None:
 
 def longest_seconds(limits: Limits, *, is_duel: bool) -> float:
     """The longest time an evaluation or a duel can take: two starts, and all that the watchdog allows."""
-    starts = ATTEMPTS * (PULL_SECONDS + LOAD_SECONDS + 2 * limits.start_seconds)
+    starts = MAX_ATTEMPTS * (PULL_SECONDS + LOAD_SECONDS + 2 * limits.start_seconds)
     if is_duel:
         return starts + WALL_FACTOR * limits.wall_seconds + WALL_SPARE
-    return starts + ATTEMPTS * START_SLOT_SECONDS + limits.wall_seconds
+    return starts + MAX_ATTEMPTS * START_SLOT_SECONDS + limits.wall_seconds
 
 
 def _job(official: OfficialRun, runner: DuelRunner, work: Workload, item: WorkloadItem) -> ParallelJob[Played]:

@@ -19,7 +19,15 @@ from evaluator.host.progress import ignore_progress
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.preview import AGENTS, DUELS, Preview, PreviewedAgent
+from evaluator.model.records.preview import (
+    MAX_AGENTS,
+    MAX_DUELS,
+    MAX_FAULTS,
+    MAX_SKIPPED,
+    NOTE_CHARACTERS,
+    Preview,
+    PreviewedAgent,
+)
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
@@ -48,9 +56,6 @@ from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_fau
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
 from scripts.runs.play_duels import DuelRunner, log_line, player_names
 from scripts.standings.recorded_standings import final_entries, with_presence_beacons
-
-MAX_NOTES, NOTE_CHARACTERS = 100, 1000
-MAX_FAULTS = 50
 
 
 @dataclass(kw_only=True)
@@ -115,7 +120,7 @@ class PreviewSession:
 
     def skip(self, line: str) -> None:
         """Note what is not played, and why."""
-        if len(self.skipped) < MAX_NOTES:
+        if len(self.skipped) < MAX_SKIPPED:
             self.skipped.append(line[:NOTE_CHARACTERS])
 
     def preview(self) -> Preview:
@@ -276,8 +281,8 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
         if not LOGIN.fullmatch(login) or not AGENT.fullmatch(agent):
             session.skip(f"{path}: is not named submissions/<login>/<agent>, so it cannot be played")
             continue
-        if len(session.folders) == AGENTS:
-            session.skip(f"{login}/{agent}: a preview plays {AGENTS} agents; this one waits for the merge")
+        if len(session.folders) == MAX_AGENTS:
+            session.skip(f"{login}/{agent}: a preview plays {MAX_AGENTS} agents; this one waits for the merge")
             continue
         folder = ChangedAgent(login=login, agent=agent)
         session.folders.append(folder)
@@ -372,7 +377,7 @@ class PreviewGames:
         """Play validations first; then each agent's first opponent in each game, then the second."""
         for folder, submission, task in self.session.entered(self.session.checkout.challenge.games):
             self._play_duel(folder, submission, task, submission)
-        for _ in range(DUELS - 1):
+        for _ in range(MAX_DUELS - 1):
             for folder, submission, task in self.session.entered(self.session.checkout.challenge.games):
                 if _is_validated(folder, task) and (opponent := self._opponent(folder, submission, task)):
                     self._play_duel(folder, submission, task, opponent)

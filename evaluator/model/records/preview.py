@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from evaluator.model.base import Frozen
-from evaluator.model.identifiers import Digest, FolderName, Line, Login
+from evaluator.model.identifiers import CommitSha, Digest, FolderName, Line, Login
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
 
@@ -15,7 +15,6 @@ MAX_AGENTS = 4
 MAX_DUELS = 6
 MAX_FAULTS, MAX_SKIPPED, NOTE_CHARACTERS = 50, 100, 1000
 
-Sha = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 Note = Annotated[str, StringConstraints(min_length=1, max_length=NOTE_CHARACTERS)]
 
 
@@ -63,9 +62,9 @@ class Preview(Frozen):
     """One preview run."""
 
     schema_version: int = Field(default=PREVIEW_SCHEMA, alias="schema", ge=1, le=PREVIEW_SCHEMA)
-    head_sha: Sha
+    head_sha: CommitSha
     """The commit whose folders were played."""
-    evaluator_sha: Sha
+    evaluator_sha: CommitSha
     """The commit of main that played them."""
     agents: tuple[PreviewedAgent, ...] = Field(default=(), max_length=MAX_AGENTS)
     skipped: tuple[Note, ...] = Field(default=(), max_length=MAX_SKIPPED)

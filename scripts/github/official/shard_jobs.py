@@ -21,9 +21,8 @@ from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.model.base import Frozen
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import SubmissionKind
-from evaluator.model.identifiers import Digest
+from evaluator.model.identifiers import CommitSha, Digest
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.preview import Sha
 from evaluator.model.records.result import Result, Tier
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore, write_atomically
@@ -68,8 +67,8 @@ class ShardClaim(Frozen):
     schema_version: int = Field(default=1, alias="schema", ge=1, le=1)
     shard: int = Field(ge=0, lt=256)
     shards: int = Field(ge=1, le=256)
-    sha: Sha
-    results_sha: Sha | None
+    sha: CommitSha
+    results_sha: CommitSha | None
     """None before the first results."""
     keys: tuple[Digest, ...] = Field(max_length=100_000)
 

@@ -23,9 +23,8 @@ from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
-from evaluator.model.identifiers import Digest
+from evaluator.model.identifiers import CommitSha, Digest
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.preview import Sha
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import EXAMPLES_LOGIN, without_quarantined
@@ -277,9 +276,9 @@ class NothingMissing(Frozen):
 
     form: int = Field(default=1, ge=1, le=1)
     """Version of this format."""
-    main: Sha
+    main: CommitSha
     """The commit of main: agents, rules, history, and the software that plans."""
-    results: Sha | None
+    results: CommitSha | None
     """The commit of the results branch; null before the first one."""
     runtime: Digest
     """The evaluator: its runtime digest."""

@@ -48,7 +48,7 @@ def choose_task(challenge: Challenge, task_id: str | None) -> Task:
     raise CommandError(USAGE, f"challenge.yml on main has no task {task_id!r}; its tasks are {names}")
 
 
-def agent_files(challenge: Challenge, task: Task, folder: str, token: str) -> dict[str, bytes]:
+def rehearsal_files(challenge: Challenge, task: Task, folder: str, token: str) -> dict[str, bytes]:
     """The files that `pullrank new` writes for a task, plus one comment; by path from the repository's root.
 
     `folder`: `submissions/<login>/<agent>`. `token`: a text that makes this version unique.

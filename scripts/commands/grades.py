@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from evaluator.model.config.phase import to_utc
-from leaderboard.api.grades import grade_rows, handed_in, ratings, too_late
+from leaderboard.api.grades import grade_rows, handed_in, rated_submissions, too_late
 from leaderboard.core.eligibility import EXAMPLES_LOGIN, is_official, without_quarantined
 from leaderboard.core.version_folders import version_folders
 from leaderboard.text.serialise import csv_text
@@ -50,7 +50,7 @@ def run(
     arrivals = _arrivals(checkout, names)
     handed = list(handed_in(challenge, results, arrivals))
     if challenge.games:
-        rated = ratings(recorded_standings(checkout, official=True), arrivals)
+        rated = rated_submissions(recorded_standings(checkout, official=True), arrivals)
         handed += [submission for submission in rated if counts(submission.login, submission.agent)]
     if not handed:
         say("No official result is here: 'pullrank recorded' fetches them.")

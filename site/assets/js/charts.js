@@ -4,8 +4,8 @@ import { svg } from "./dom.js";
 import { number, span } from "./format.js";
 import { INTERVAL_NAME, mean, pooledThresholds, profile, quantile } from "./stats.js";
 
-/** Colours that board.css has for series: so many entries can be told apart, and so compared, at once. */
-export const SERIES = 8;
+/** Entries that can be compared at once: for so many series board.css has colours that can be told apart. */
+export const MOST_COMPARED = 8;
 
 /** Dots of one strip: more would hide each other, so a larger sample is drawn as this many quantiles. */
 const DOTS = 300;
@@ -141,7 +141,7 @@ function summary(values, decimals) {
 }
 
 function group(one, index, ...children) {
-  return svg("g", { class: `pr-series-${(one.colour ?? index) % SERIES}` }, ...children);
+  return svg("g", { class: `pr-series-${(one.colour ?? index) % MOST_COMPARED}` }, ...children);
 }
 
 function picture(words, width, height, children) {

@@ -216,5 +216,5 @@ class SeasonSummary:
 
 def season_page(standings: Standings, freeze: SeasonSummary) -> str:
     """The page of a closed season as Markdown."""
-    template = template_environment().get_template("season.md.jinja")
+    template = template_environment().get_template("closed_season.md.jinja")
     return template.render(standings=standings, challenge=standings.challenge, freeze=freeze, few=SEASON_ROWS)

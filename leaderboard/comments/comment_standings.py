@@ -12,7 +12,7 @@ from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import OfficialLeaderboard, build_standings
-from leaderboard.comments.states import (
+from leaderboard.comments.comment_states import (
     AgentReport,
     DuelReport,
     GameReport,

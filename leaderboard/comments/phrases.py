@@ -15,7 +15,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import visible
 from leaderboard.charts.interval_charts import ChartScale, as_point
-from leaderboard.comments.states import (
+from leaderboard.comments.comment_states import (
     AgentReport,
     DuelReport,
     GameReport,

@@ -17,8 +17,7 @@ from markupsafe import Markup
 from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments import phrases
-from leaderboard.comments.log_excerpt import log_excerpt, log_tails, shortened
-from leaderboard.comments.states import (
+from leaderboard.comments.comment_states import (
     AgentReport,
     Broken,
     CommentContext,
@@ -35,6 +34,7 @@ from leaderboard.comments.states import (
     TaskReport,
     WithdrawnEntry,
 )
+from leaderboard.comments.log_excerpt import log_excerpt, log_tails, shortened
 from leaderboard.core.entry import INTERVAL_NAME
 from leaderboard.scoring.metrics import oriented_value, ranking_metric
 from leaderboard.site_context import REPLAYED_ENTRIES

@@ -11,7 +11,7 @@ from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments.comment_standings import preview_state, without_places
-from leaderboard.comments.states import AgentReport, Previewed
+from leaderboard.comments.comment_states import AgentReport, Previewed
 from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName
 from scripts.console import CommandError, say

@@ -15,7 +15,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.interval_charts import is_other_claim
 from leaderboard.comments import phrases
-from leaderboard.comments.states import Previewed
+from leaderboard.comments.comment_states import Previewed
 from leaderboard.core.entry import INTERVAL_NAME, AgentName
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.match_replay import end_reason, side_names

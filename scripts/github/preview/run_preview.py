@@ -33,9 +33,17 @@ from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments.comment_standings import preview_state
+from leaderboard.comments.comment_states import (
+    Broken,
+    CommentContext,
+    CommentState,
+    NoRun,
+    NoRunReason,
+    Refused,
+    WithdrawnEntry,
+)
 from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, NoRunReason, Refused, WithdrawnEntry
 from leaderboard.core.eligibility import EXAMPLES_LOGIN, without_quarantined
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from evaluator.model.config.people import People
 from evaluator.model.records.result import Provenance
 from leaderboard.comments.comment_standings import official_state
+from leaderboard.comments.comment_states import CommentState, OfficialScore, WithdrawnEntry
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import CommentState, OfficialScore, WithdrawnEntry
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.planning.refusal_reasons import Reason, SubmissionsEnded, reason_in_words
 from scripts.console import OK, say

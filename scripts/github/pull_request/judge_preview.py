@@ -11,7 +11,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.comment_standings import preview_state
-from leaderboard.comments.states import NoRunReason
+from leaderboard.comments.comment_states import NoRunReason
 from scripts.console import say
 from scripts.git.git_repository import GitRepository, full_sha
 from scripts.git.main_entries import read_entries

@@ -7,7 +7,16 @@ import enum
 from dataclasses import dataclass
 
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.states import Broken, CommentState, NoRun, NoRunReason, Previewed, Refused, Running, WithdrawnEntry
+from leaderboard.comments.comment_states import (
+    Broken,
+    CommentState,
+    NoRun,
+    NoRunReason,
+    Previewed,
+    Refused,
+    Running,
+    WithdrawnEntry,
+)
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.responses import PullRequest, WorkflowRun

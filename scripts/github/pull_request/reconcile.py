@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from leaderboard.comments.states import Broken, NoRunReason
+from leaderboard.comments.comment_states import Broken, NoRunReason
 from leaderboard.core.parallel import run_in_background
 from leaderboard.core.version_folders import version_folders
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, given_up

@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
-from leaderboard.comments.states import NoRunReason
+from leaderboard.comments.comment_states import NoRunReason
 from scripts.console import OK, OUR_FAULT, CommandError, say
 from scripts.git.folder_history import last_changes
 from scripts.git.path_guard import GuardedPaths

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from leaderboard.comments.comment_standings import official_report
+from leaderboard.comments.comment_states import CommentState, HelpText, RankReply
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import CommentState, HelpText, RankReply
 from scripts.console import OK, OUR_FAULT, CommandError, say
 from scripts.github.api.client import GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, read_pulls

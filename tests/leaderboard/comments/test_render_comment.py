@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE
 from leaderboard.comments import phrases
-from leaderboard.comments.render_comment import COMMENT_LIMIT, comment_length, render_comment
-from leaderboard.comments.states import (
+from leaderboard.comments.comment_states import (
     Broken,
     CommentContext,
     CommentState,
@@ -24,8 +23,9 @@ from leaderboard.comments.states import (
     Running,
     WithdrawnEntry,
 )
+from leaderboard.comments.render_comment import COMMENT_LIMIT, comment_length, render_comment
 from leaderboard.text.escape_markdown import cell, code, fenced
-from tests.leaderboard.comments import states as made
+from tests.leaderboard.comments import comment_states as made
 from tests.leaderboard.comments.github_markdown import ACTED_ON, OURS, Seen
 from tests.leaderboard.text.test_escape_markdown import HOSTILE as ON_PAGES
 

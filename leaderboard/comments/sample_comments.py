@@ -9,8 +9,7 @@ from markupsafe import Markup
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import (
+from leaderboard.comments.comment_states import (
     AgentReport,
     Broken,
     CommentContext,
@@ -24,6 +23,7 @@ from leaderboard.comments.states import (
     TaskReport,
     WithdrawnEntry,
 )
+from leaderboard.comments.render_comment import render_comment
 from leaderboard.core.entry import Estimate
 
 _EXAMPLE = "https://github.com/example/board"

@@ -5,7 +5,7 @@ from typing import Any
 from evaluator.model.config.task import ReferenceScore, Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.states import (
+from leaderboard.comments.comment_states import (
     AgentReport,
     Broken,
     CommentContext,

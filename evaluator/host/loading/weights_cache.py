@@ -33,7 +33,7 @@ _COMMON_HOSTS = (
 )  # fmt: skip
 _COMMON_DOMAIN = ".hf.co"
 # What a machine keeps; the oldest files are removed.
-KEPT_BYTES = 8 << 30
+MAX_CACHE_BYTES = 8 << 30
 _COPY_BYTES = 1 << 20
 
 
@@ -151,13 +151,13 @@ class WeightsCache:
         return fault
 
     def _trim(self, keep: str) -> None:
-        """Remove the oldest files while all together have more than `KEPT_BYTES`."""
+        """Remove the oldest files while all together have more than `MAX_CACHE_BYTES`."""
         files = [path for path in self.folder.iterdir() if path.name != keep and not path.name.startswith(".")]
         with contextlib.suppress(OSError):  # another process removed one
             states = sorted((path.stat().st_mtime, path.stat().st_size, path) for path in files)
             left = sum(size for _, size, _ in states)
             for _, size, path in states:
-                if left <= KEPT_BYTES:
+                if left <= MAX_CACHE_BYTES:
                     return
                 path.unlink(missing_ok=True)
                 left -= size

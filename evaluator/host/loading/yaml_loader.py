@@ -20,7 +20,7 @@ MAX_YAML_DEPTH = 12
 # Of a number. Python fails to print one of more than 4,300 digits, which may be written in hexadecimal.
 MOST_BITS = 63
 # Of manifests: with all that are kept some 100 MB at most.
-KEPT_BYTES = 1 << 11
+KEPT_MANIFEST_BYTES = 1 << 11
 LineNumber = NewType("LineNumber", int)
 Model = TypeVar("Model", bound=Frozen)
 LineNumbers = dict[tuple[int | str, ...], LineNumber]
@@ -54,7 +54,7 @@ def parse_submission(content: bytes, name: str = "submission.yml") -> Submission
     Raises:
         LoadError: the document is invalid.
     """
-    return _parse_kept(content, name) if len(content) <= KEPT_BYTES else _parse_submission(content, name)
+    return _parse_kept(content, name) if len(content) <= KEPT_MANIFEST_BYTES else _parse_submission(content, name)
 
 
 def _parse_submission(content: bytes, name: str) -> Submission:

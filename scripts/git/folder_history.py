@@ -22,8 +22,7 @@ from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName
 from leaderboard.core.owners import author_logins
 from scripts.git.git_repository import FILE_MODES, GitRepository, full_sha
-from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS
-from scripts.repository.layout import folder_of as folder_of
+from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS, folder_of
 
 # Versions whose files are read at once.
 VERSIONS_AT_ONCE = 50

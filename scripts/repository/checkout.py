@@ -18,7 +18,6 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import AGENT, AGENT_RULE, LOGIN
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import PREVIEW_BEACON as PREVIEW_BEACON
 from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import EXAMPLES_LOGIN, with_quarantines, without_quarantined
 from leaderboard.core.entry import AgentName, Entry

@@ -22,7 +22,7 @@ from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError,
 from scripts.git.git_repository import OUTPUT_BYTES, GitError, GitRepository, full_sha
 from scripts.repository.layout import RESULTS_BRANCH
 
-Note = TypeVar("Note", bound=Frozen)
+NoteModel = TypeVar("NoteModel", bound=Frozen)
 DAMAGED_SHOWN = 20
 # What a small file takes of a disk, and the most of a stranger's that is held in memory at once.
 SMALLEST_FILE, BATCH_BYTES = 4096, 256 << 20
@@ -256,7 +256,7 @@ def export_files(
     return written
 
 
-def read_note(clone: GitRepository, branch: str, kind: type[Note], otherwise: str) -> Note | None:
+def read_note(clone: GitRepository, branch: str, kind: type[NoteModel], otherwise: str) -> NoteModel | None:
     """The note in a branch's only file; None where there is none or it cannot be read, and then `otherwise` follows."""
     tip = tip_of(clone, branch)
     if not tip:

@@ -29,7 +29,7 @@ from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
 from scripts.runs.play_duels import player_names
 
 # The newest preview runs; an older one costs a request of its own.
-ALL_RUNS = 2500
+HOURLY_RUNS_LISTED = 2500
 
 
 def reconcile_pulls(context: BotContext) -> int:
@@ -46,7 +46,7 @@ def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
     faults: list[str] = []
     issues = failure_issues.open_failure_issues(context.github, context.workflow.bot)
     issue_url = next((issue.html_url for issue in issues if issue.title == failure_issues.FAILURE_ISSUE_TITLE), None)
-    backlog = find_backlog(context, PreviewRuns(context, ALL_RUNS), faults, is_complete=True)
+    backlog = find_backlog(context, PreviewRuns(context, HOURLY_RUNS_LISTED), faults, is_complete=True)
     outcomes: list[tuple[PullRequest, Outcome]] = []
     budget = TimeBudget(HOURLY_READING_SECONDS)
     for pull in budget.turns(backlog.unstarted, lambda pull: pull):

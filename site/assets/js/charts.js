@@ -5,7 +5,7 @@ import { number, span } from "./format.js";
 import { INTERVAL_NAME, mean, pooledThresholds, profile, quantile } from "./stats.js";
 
 /** Entries that can be compared at once: for so many series board.css has colours that can be told apart. */
-export const MOST_COMPARED = 8;
+export const MAX_COMPARED = 8;
 
 /** Dots of one strip: more would hide each other, so a larger sample is drawn as this many quantiles. */
 const DOTS = 300;
@@ -141,7 +141,7 @@ function summary(values, decimals) {
 }
 
 function group(one, index, ...children) {
-  return svg("g", { class: `pr-series-${(one.colour ?? index) % MOST_COMPARED}` }, ...children);
+  return svg("g", { class: `pr-series-${(one.colour ?? index) % MAX_COMPARED}` }, ...children);
 }
 
 function picture(words, width, height, children) {

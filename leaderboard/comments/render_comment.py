@@ -32,7 +32,7 @@ from leaderboard.comments.comment_states import (
     Report,
     Running,
     TaskReport,
-    WithdrawnEntry,
+    Withdrawn,
 )
 from leaderboard.comments.log_excerpt import log_excerpt, log_tails, shortened
 from leaderboard.core.entry import INTERVAL_NAME
@@ -53,7 +53,7 @@ _FENCE = re.compile(r"(`{3,})")
 _DETAILS, _CLOSED = "<details>", "</details>"
 _TEMPLATE_NAMES: dict[type[CommentState], str] = {
     Running: "running", Previewed: "previewed", Refused: "refused", NoRun: "no_run", Broken: "broken",
-    OfficialScore: "official", WithdrawnEntry: "withdrawn", RankReply: "rank_reply", HelpText: "help",
+    OfficialScore: "official", Withdrawn: "withdrawn", RankReply: "rank_reply", HelpText: "help",
 }  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from leaderboard.comments.comment_states import (
     Refused,
     Running,
     TaskReport,
-    WithdrawnEntry,
+    Withdrawn,
 )
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.core.entry import Estimate
@@ -87,7 +87,7 @@ def sample_states() -> tuple[SampleState, ...]:
         ),
         SampleState(
             "withdrawn", "The folder was removed", "Nothing: the recorded results stay readable.",
-            WithdrawnEntry(agents=("alice/old",), merged=True),
+            Withdrawn(agents=("alice/old",), merged=True),
         ),
     )  # fmt: skip
 

@@ -40,7 +40,7 @@ from leaderboard.comments.comment_states import (
     NoRun,
     NoRunReason,
     Refused,
-    WithdrawnEntry,
+    Withdrawn,
 )
 from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from leaderboard.comments.render_comment import render_comment
@@ -255,7 +255,7 @@ def _preview_state(session: PreviewSession, clone: GitRepository, sandbox: str, 
         session.write()
         return Refused(head_sha=pull.head_sha, outside=guarded.outside, faults=guarded.faults, run_url=session.run_url)
     if not guarded.agents:
-        gone = WithdrawnEntry(agents=guarded.withdrawn, merged=False, head_sha=pull.head_sha)
+        gone = Withdrawn(agents=guarded.withdrawn, merged=False, head_sha=pull.head_sha)
         return gone if gone.agents else NoRun(head_sha=pull.head_sha, reason=NoRunReason.NOTHING)
     _read_agents(session, clone, guarded)
     session.write()

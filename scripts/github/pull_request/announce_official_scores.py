@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from evaluator.model.config.people import People
 from evaluator.model.records.result import Provenance
 from leaderboard.comments.comment_standings import official_state
-from leaderboard.comments.comment_states import CommentState, OfficialScore, WithdrawnEntry
+from leaderboard.comments.comment_states import CommentState, OfficialScore, Withdrawn
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.planning.refusal_reasons import Reason, SubmissionsEnded, reason_in_words
@@ -182,7 +182,7 @@ def _is_commented(stickies: list[IssueComment], body: str) -> bool:
 def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState, bool]:
     """The comment's state, and whether nothing can be added to it later."""
     if not merge.agents:
-        return WithdrawnEntry(agents=merge.removed, merged=True), True
+        return Withdrawn(agents=merge.removed, merged=True), True
     now = {entry.spelled_name: entry for entry in context.recorded.entries}
     brought = {e.spelled_name: e for e in _entries_at(context, merge) if e.spelled_name in merge.agents}
     current = [name for name in merge.agents if name in now and name in brought and now[name].digest == brought[name].digest]
@@ -231,7 +231,7 @@ def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[Agen
     newer = [name for name in merge.agents if name in {entry.spelled_name for entry in context.recorded.entries}]
     if newer:
         return replace(official_state(context.recorded, newer, None), pending=())
-    return WithdrawnEntry(agents=tuple("/".join(name) for name in merge.agents), merged=True)
+    return Withdrawn(agents=tuple("/".join(name) for name in merge.agents), merged=True)
 
 
 def _entries_at(context: BotContext, merge: MergedPull) -> list[Entry]:

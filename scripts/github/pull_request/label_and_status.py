@@ -15,7 +15,7 @@ from leaderboard.comments.comment_states import (
     Previewed,
     Refused,
     Running,
-    WithdrawnEntry,
+    Withdrawn,
 )
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.git.path_guard import GuardedPaths
@@ -82,7 +82,7 @@ def no_agent_outcome(pull: PullRequest, guarded: GuardedPaths) -> Outcome:
     """The commit brings no agent: it withdraws some, or changes nothing of the board."""
     if not guarded.removed:
         return no_run_outcome(pull, NoRunReason.NOTHING)
-    state = WithdrawnEntry(agents=guarded.withdrawn, merged=False, head_sha=pull.head_sha)
+    state = Withdrawn(agents=guarded.withdrawn, merged=False, head_sha=pull.head_sha)
     return Outcome(state=state, status=StatusState.SUCCESS, words="withdraws an agent of its author", label=REVIEW_LABEL)
 
 

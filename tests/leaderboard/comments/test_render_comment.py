@@ -21,7 +21,7 @@ from leaderboard.comments.comment_states import (
     RankReply,
     Refused,
     Running,
-    WithdrawnEntry,
+    Withdrawn,
 )
 from leaderboard.comments.render_comment import COMMENT_LIMIT, comment_length, render_comment
 from leaderboard.text.escape_markdown import cell, code, fenced
@@ -115,7 +115,7 @@ def hostile(text: str) -> dict[str, CommentState]:
         "no_run": NoRun(head_sha=text, reason=NoRunReason.WAITING, run_url=text),
         "broken": Broken(head_sha=text, reason=text, again=False, issue_url=text, run_url=text),
         "official": OfficialScore(merge_sha=text, agents=(bad, worse), pending=(text,), run_url=text),
-        "withdrawn": WithdrawnEntry(agents=(text,), merged=True, head_sha=text),
+        "withdrawn": Withdrawn(agents=(text,), merged=True, head_sha=text),
         "ranked": RankReply(agents=(bad,)),
     }
 

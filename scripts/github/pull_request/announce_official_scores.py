@@ -14,7 +14,7 @@ from scripts.console import OK, say
 from scripts.git.main_entries import entries_of_logins
 from scripts.git.path_guard import by_casefold, check_paths
 from scripts.git.tree_diff import UnreadableError, tree_changes
-from scripts.github.api.client import GraphQLChange
+from scripts.github.api.client import ANNOUNCEMENTS_LEAVE, GraphQLChange
 from scripts.github.api.pull_snapshots import merged_pulls, read_pulls
 from scripts.github.api.responses import IssueComment, PullRequest
 from scripts.github.pull_request.admission_notes import rules_after_merge
@@ -38,9 +38,6 @@ PULLS_LOOKED_AT = 1000
 # This many pull requests are told in the job's time. One that was never previewed gets a new comment and counts twice, since
 # GitHub lets a repository create 500 in an hour.
 PULLS_PER_RUN = 400
-# Of 1,000 points of GraphQL per hour, and of 1,000 requests, this many are left for the other jobs; twenty pull requests
-# take two points.
-POINTS_RESERVED = 100
 _NO_RUN = Provenance(evaluated_at="2000-01-01T00:00:00Z")
 
 
@@ -91,7 +88,7 @@ def pulls_with_news(context: BotContext) -> Iterator[int]:
 def _may_ask(context: BotContext) -> bool:
     """Whether enough is left for others, of requests as well: where many people wrote before the bot, comments take some."""
     left = (context.github.points_left, context.github.requests_left)
-    return all(number is None or number >= POINTS_RESERVED for number in left)
+    return all(number is None or number >= ANNOUNCEMENTS_LEAVE for number in left)
 
 
 def _unannounced_merges(context: BotContext) -> list[MergedPull]:

@@ -8,6 +8,7 @@ from leaderboard.core.parallel import run_in_background
 from leaderboard.core.version_folders import version_folders
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, given_up
 from scripts.console import OK, say
+from scripts.github.api.client import REPORTS_LEAVE_REQUESTS
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.official import failure_issues
 from scripts.github.pull_request.bot_context import BotContext
@@ -15,7 +16,6 @@ from scripts.github.pull_request.judge_preview import PreviewCase, guard_pull, r
 from scripts.github.pull_request.label_and_status import Outcome, no_agent_outcome, no_run_outcome, refused_outcome
 from scripts.github.pull_request.report_previews import (
     HOURLY_READING_SECONDS,
-    REQUESTS_RESERVED,
     PreviewRuns,
     TimeBudget,
     find_backlog,
@@ -50,7 +50,7 @@ def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
     outcomes: list[tuple[PullRequest, Outcome]] = []
     budget = TimeBudget(HOURLY_READING_SECONDS)
     for pull in budget.turns(backlog.unstarted, lambda pull: pull):
-        if has_few_requests(context, REQUESTS_RESERVED):
+        if has_few_requests(context, REPORTS_LEAVE_REQUESTS):
             break
         with noting_faults(pull, faults):
             if outcome := _unstarted_outcome(context, pull):

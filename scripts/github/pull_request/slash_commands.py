@@ -9,7 +9,7 @@ from leaderboard.comments.comment_standings import official_report
 from leaderboard.comments.comment_states import CommentState, HelpText, RankReply
 from leaderboard.comments.render_comment import render_comment
 from scripts.console import OK, OUR_FAULT, CommandError, say
-from scripts.github.api.client import GraphQLChange
+from scripts.github.api.client import COMMANDS_LEAVE_POINTS, COMMANDS_LEAVE_REQUESTS, GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, read_pulls
 from scripts.github.api.responses import PullRequest, bounded_body
 from scripts.github.pull_request.bot_context import BotContext
@@ -20,9 +20,6 @@ from scripts.github.workflow.event import COMMIT_SHA, CommentEvent, comment_even
 from scripts.repository.layout import EVALUATE_WORKFLOW, MAIN_BRANCH
 
 WRITERS = ("admin", "write")
-# With fewer of the hour's requests left nothing is started, and with fewer points of GraphQL nobody is answered: anybody may
-# write comments. An answer takes two points and no request; a run that is started again takes six requests.
-REQUESTS_RESERVED, POINTS_RESERVED = 40, 100
 # What is answered by a comment waits once so many points of the hour are used: of the 500 comments that GitHub takes in an
 # hour most are left for reports.
 ANSWERED, ANSWERS_POINTS = ("rank", "help"), 300
@@ -70,13 +67,13 @@ def run_slash_command(context: BotContext) -> int:
         return OK
     limits = context.github.request_limits()
     points = limits.get("graphql")
-    if points and (points.left < POINTS_RESERVED or (command.name in ANSWERED and points.used >= ANSWERS_POINTS)):
+    if points and (points.left < COMMANDS_LEAVE_POINTS or (command.name in ANSWERED and points.used >= ANSWERS_POINTS)):
         say(NOT_NOW.format("points"))
         return OK
     snapshot = read_pulls(context.github, [comment.number], with_status=False).get(comment.number)
     if snapshot is None:
         raise CommandError(OUR_FAULT, f"GitHub does not know #{comment.number}")
-    has_few_requests = "core" in limits and limits["core"].left < REQUESTS_RESERVED
+    has_few_requests = "core" in limits and limits["core"].left < COMMANDS_LEAVE_REQUESTS
     changes = [*_execute(context, comment, snapshot, command, has_few_requests=has_few_requests)]
     if refused := context.github.mutate(changes):
         raise CommandError(OUR_FAULT, *(f"GitHub refused an answer: {why}" for why in refused.values()))

@@ -18,7 +18,7 @@ from evaluator.model import canonical_json
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.result import RESULT_SCHEMA, Result, WantedResult, result_path
-from leaderboard.core.store import RESULT, TRACE
+from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING
 
 ROOT = Path(__file__).parents[1]
 SEED = 1
@@ -115,8 +115,8 @@ def _write_records(place: Path, challenge: Challenge, digests: dict[str, str], b
             del document["self_sha256"]
             document["self_sha256"] = canonical_json.digest(document)
             path = result_path(task.id, login, "agent", key)
-            _write(place / "results" / (path + RESULT), json.dumps(document, indent=1).encode() + b"\n")
-            _write(place / "traces" / (path + TRACE), trace)
+            _write(place / "results" / (path + RECORD_ENDING), json.dumps(document, indent=1).encode() + b"\n")
+            _write(place / "traces" / (path + TRACE_ENDING), trace)
 
 
 def _document(challenge: Challenge, task_id: str) -> dict[str, Any]:

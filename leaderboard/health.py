@@ -27,23 +27,23 @@ class Health:
     """By task: entries whose current version has no result yet and gets one; tasks without any are left out."""
     failures: Mapping[str, int]
     """By verdict, or `refused` in a game: entries without a score by their own fault."""
-    ours: Mapping[str, int]
+    our_failures: Mapping[str, int]
     """By task: entries without a score by our fault, which are retried."""
 
     @property
-    def wanted(self) -> int:
+    def waiting_count(self) -> int:
         """Number of evaluations that are waiting, on all tasks."""
         return sum(self.waiting.values())
 
     @property
-    def failed(self) -> int:
+    def failure_count(self) -> int:
         """Number of failures by the agents' own fault, on all tasks."""
         return sum(self.failures.values())
 
     @property
-    def failed_by_us(self) -> int:
+    def our_failure_count(self) -> int:
         """Number of failures by our fault, on all tasks."""
-        return sum(self.ours.values())
+        return sum(self.our_failures.values())
 
 
 def health(standings: Standings, results: Iterable[Result] = ()) -> Health:
@@ -69,7 +69,7 @@ def health(standings: Standings, results: Iterable[Result] = ()) -> Health:
         last_run=last.run_url if last else None,
         waiting=+waiting,
         failures=dict(sorted((+failures).items())),
-        ours=+ours,
+        our_failures=+ours,
     )
 
 

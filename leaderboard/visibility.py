@@ -17,7 +17,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import PREVIEW_BEACON, Provenance, Result
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.version_folders import version_folders
@@ -66,7 +66,7 @@ def is_known(challenge: Challenge, login: str, agent: str) -> bool:
     """Whether an agent's name is always shown: the hosts' own, the baselines, and the player rated 0."""
     named = {task.anchor.casefold() for task in challenge.games if task.anchor}
     return (
-        login == LOCAL
+        login == EXAMPLES_LOGIN
         or challenge.people.is_host(login)
         or challenge.is_baseline(login, agent, example=False)
         or f"{login}/{agent}".casefold() in named

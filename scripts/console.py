@@ -128,7 +128,7 @@ class PlayDisplay:
 
 
 def progress_in_words(played: PlayProgress) -> str:
-    """What is done, and the mean of the scores so far with its 95 % interval."""
+    """What is done, and the mean of the scores so far with its interval."""
     words = f"{played.done:,}/{played.total:,}"
     if played.steps and played.steps != played.done:
         words += f", {played.steps:,} steps"
@@ -138,12 +138,16 @@ def progress_in_words(played: PlayProgress) -> str:
 
 
 def mean_in_words(scores: Sequence[float]) -> str:
-    """The mean of two scores or more, with its 95 % interval; no result holds one beyond ±1e100."""
-    import statistics  # imported late: it takes as long as a small command
+    """The mean of two scores or more, with its interval; no result holds one beyond ±1e100."""
+    # Imported late: they take as long as a small command.
+    import statistics
+
+    from leaderboard.core.entry import CONFIDENCE
 
     if not all(abs(score) <= 1e100 for score in scores):
         return "no number"
-    spread = 1.96 * statistics.stdev(scores) / math.sqrt(len(scores))
+    normal = statistics.NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+    spread = normal * statistics.stdev(scores) / math.sqrt(len(scores))
     return f"{statistics.fmean(scores):.4g} ± {spread:.2g}"
 
 

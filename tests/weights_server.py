@@ -47,9 +47,9 @@ class WeightsServer:
             context=self.context, port=self.port, seconds=seconds,
         )  # fmt: skip
 
-    def store(self, folder: Path, https: PublicHttps | None = None, *, reaches_others: bool = True) -> WeightsCache:
+    def store(self, folder: Path, https: PublicHttps | None = None, *, other_host_answers: bool = True) -> WeightsCache:
         """A store that fetches from here."""
-        return WeightsCache(folder=folder, https=https or self.https(), reaches_others=lambda: reaches_others)
+        return WeightsCache(folder=folder, https=https or self.https(), other_host_answers=lambda: other_host_answers)
 
 
 def gives(content: bytes, **headers: str) -> Answer:

@@ -26,6 +26,7 @@ SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}")
 
 HEX64 = StringConstraints(pattern=r"^[0-9a-f]{64}$")
 Digest = Annotated[str, HEX64]
+CommitSha = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 Seed = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 
 

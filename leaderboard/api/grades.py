@@ -72,7 +72,7 @@ def handed_in(
         )  # fmt: skip
 
 
-def ratings(standings: Standings, arrivals: Mapping[tuple[str, str, str], datetime]) -> Iterator[GradedSubmission]:
+def rated_submissions(standings: Standings, arrivals: Mapping[tuple[str, str, str], datetime]) -> Iterator[GradedSubmission]:
     """The ratings of the players of games, as what their owners handed in."""
     for board in standings.boards:
         if isinstance(board, GameStandings):

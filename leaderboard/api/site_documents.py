@@ -254,9 +254,9 @@ def health_document(inputs: ApiInputs) -> HealthJson:
         "last_evaluation": state.last_at,
         "last_run": state.last_run,
         "recorded": state.recorded,
-        "waiting": state.wanted,
+        "waiting": state.waiting_count,
         "failures": dict(state.failures),
-        "ours": state.failed_by_us,
+        "ours": state.our_failure_count,
         "tasks": list(_task_healths(inputs)),
     }
 

@@ -17,7 +17,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.api.game_leaderboards import GameRowJson, game_row
 from leaderboard.api.shared_json import ClosedObject, FlagsJson, flags, next_document, picked
 from leaderboard.api.task_leaderboards import MetricJson, RowJson, task_row
-from leaderboard.core.entry import Entry, Excluded
+from leaderboard.core.entry import INTERVAL_NAME, Entry, Excluded
 from leaderboard.core.game_standings import DRAW_POINTS, WIN_POINTS, GameRow, GameStandings
 from leaderboard.core.standings import TaskRow, TaskStandings, WithdrawnScore
 from leaderboard.scoring.metrics import metrics_of
@@ -86,7 +86,7 @@ def _first_columns(who: str, measure: str, when: str, decimals: int, direction: 
         _column("place", "Place", "place", format.RANK_INTERVAL, shown="always", fields=["place", "rank_low", "rank_high"]),
         _column("agent", who, "agent", shown="always", fields=["login", "agent", "name", "flags"]),
         _column("score", measure, "score", shown="always", decimals=decimals, direction=direction),
-        _column("interval", "95 % interval", "interval", shown="always", decimals=decimals, fields=["low", "high"]),
+        _column("interval", INTERVAL_NAME, "interval", shown="always", decimals=decimals, fields=["low", "high"]),
         _column("algorithm", "Algorithm", "clamped", shown="always"),
         _column("evaluated_at", when, "date", shown="always"),
     )

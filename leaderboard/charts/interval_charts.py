@@ -11,7 +11,7 @@ from typing import TypeVar
 from markupsafe import Markup
 
 from evaluator.model.config.task import Task
-from leaderboard.core.entry import Estimate
+from leaderboard.core.entry import INTERVAL_NAME, Estimate
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import TaskRow, TaskStandings
 from leaderboard.scoring.metrics import better, digits, ranking_metric
@@ -121,7 +121,7 @@ def has_arrows(rows: Iterable[TaskRow | GameRow], scale: ChartScale) -> bool:
 def interval_svg(estimate: Estimate, scale: ChartScale, decimals: int) -> Markup:
     """A thin bar from the low to the high end of the interval, with a stroke at the score, which must not be NaN."""
     left, width, middle = _bar(estimate, scale)
-    words = f"{number(estimate.score, decimals)}, 95 % interval {span(estimate.low, estimate.high, decimals)}"
+    words = f"{number(estimate.score, decimals)}, {INTERVAL_NAME} {span(estimate.low, estimate.high, decimals)}"
     estimate = as_point(estimate)
     if _is_beyond(estimate, scale):
         arrow = "M8 2 2 7 8 12" if estimate.high < scale.low else "M92 2 98 7 92 12"
@@ -240,7 +240,7 @@ def _plot(shown: Sequence[TaskRow | GameRow], axis: PlotAxis) -> Markup:
     ).format(
         width=_WIDTH, height=base + _BOTTOM, centre=(_LEFT + _WIDTH - _RIGHT) / 2, below=base + 38, lines=lines,
         marks=marked, ticks=_ticks(axis, base), title=escape(axis.title),
-        words=escape(f"95 % intervals of the first {len(shown)}. {axis.title}. The numbers are in the table."),
+        words=escape(f"{INTERVAL_NAME}s of the first {len(shown)}. {axis.title}. The numbers are in the table."),
     )  # fmt: skip
 
 
@@ -248,7 +248,7 @@ def _line(row: TaskRow | GameRow, axis: PlotAxis, middle: int) -> Markup:
     name, estimate = row.entry.submission.name, as_point(row.estimate)
     interval = span(estimate.low, estimate.high, axis.decimals)
     words = (
-        f"{name}: {number(estimate.score, axis.decimals)}, 95 % interval {interval}, "
+        f"{name}: {number(estimate.score, axis.decimals)}, {INTERVAL_NAME} {interval}, "
         f"rank interval {ranks(row.rank_low, row.rank_high)}"
     )
     return Markup(

@@ -12,7 +12,7 @@ from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import OfficialLeaderboard, build_standings
-from leaderboard.comments.states import (
+from leaderboard.comments.comment_states import (
     AgentReport,
     DuelReport,
     GameReport,
@@ -21,7 +21,7 @@ from leaderboard.comments.states import (
     Previewed,
     TaskReport,
 )
-from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.core.game_standings import GameRow, GameStandings, count_matches
 from leaderboard.core.standings import OverallRow, Standings, TaskFailure, TaskRow, TaskStandings, entries_of
@@ -123,7 +123,7 @@ def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAge
     # A renamed folder gives up its old name.
     versions = {(name[0], agent.submission_digest) for name, agent in played.items()}
     entries = [entry for entry in recorded.entries if entry.name not in played]
-    entries = [entry for entry in entries if entry.login == LOCAL or (entry.name[0], entry.digest) not in versions]
+    entries = [entry for entry in entries if entry.login == EXAMPLES_LOGIN or (entry.name[0], entry.digest) not in versions]
     # Earlier versions stay: they do not rank, but they are tries.
     results = [
         result

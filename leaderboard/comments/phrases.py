@@ -15,7 +15,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import visible
 from leaderboard.charts.interval_charts import ChartScale, as_point
-from leaderboard.comments.states import (
+from leaderboard.comments.comment_states import (
     AgentReport,
     DuelReport,
     GameReport,
@@ -204,7 +204,7 @@ def safe_url(url: str | None) -> Markup | None:
     return Markup(url) if url and _SAFE_URL.fullmatch(url) else None
 
 
-def link(words: str, url: str | None) -> Markup:
+def link_words(words: str, url: str | None) -> Markup:
     """A link with trusted words; only the words if the URL is not safe."""
     safe = safe_url(url)
     return Markup("[{}]({})").format(Markup(words), safe) if safe else Markup(words)

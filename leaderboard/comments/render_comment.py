@@ -17,8 +17,7 @@ from markupsafe import Markup
 from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments import phrases
-from leaderboard.comments.log_excerpt import log_excerpt, log_tails, shortened
-from leaderboard.comments.states import (
+from leaderboard.comments.comment_states import (
     AgentReport,
     Broken,
     CommentContext,
@@ -33,8 +32,10 @@ from leaderboard.comments.states import (
     Report,
     Running,
     TaskReport,
-    WithdrawnEntry,
+    Withdrawn,
 )
+from leaderboard.comments.log_excerpt import log_excerpt, log_tails, shortened
+from leaderboard.core.entry import INTERVAL_NAME
 from leaderboard.scoring.metrics import oriented_value, ranking_metric
 from leaderboard.site_context import REPLAYED_ENTRIES
 from leaderboard.text import escape_markdown, format, urls
@@ -52,7 +53,7 @@ _FENCE = re.compile(r"(`{3,})")
 _DETAILS, _CLOSED = "<details>", "</details>"
 _TEMPLATE_NAMES: dict[type[CommentState], str] = {
     Running: "running", Previewed: "previewed", Refused: "refused", NoRun: "no_run", Broken: "broken",
-    OfficialScore: "official", WithdrawnEntry: "withdrawn", RankReply: "rank_reply", HelpText: "help",
+    OfficialScore: "official", Withdrawn: "withdrawn", RankReply: "rank_reply", HelpText: "help",
 }  # fmt: skip
 
 
@@ -133,10 +134,10 @@ def _environment() -> Environment:
     )
     environment.globals.update({name: _trusted(getattr(phrases, name)) for name in phrases.PHRASES})
     environment.globals.update(
-        NoRunReason=NoRunReason, Verdict=Verdict,
+        NoRunReason=NoRunReason, Verdict=Verdict, INTERVAL_NAME=Markup(INTERVAL_NAME),
         preview_headline=phrases.preview_headline, official_headline=phrases.official_headline,
         quantity=_trusted(format.quantity), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
-        page_url=_page_url, decisive_episode=_decisive_episode, link=phrases.link, link_code=phrases.link_code,
+        page_url=_page_url, decisive_episode=_decisive_episode, link_words=phrases.link_words, link_code=phrases.link_code,
         preview_command=phrases.preview_command, verify_command=phrases.verify_command, fault_place=phrases.fault_place,
         rated=phrases.rated_players, refused=phrases.refused_players,
         players_without_opponents=phrases.players_without_opponents, won_drawn_lost_bar=phrases.won_drawn_lost_bar,

@@ -11,7 +11,7 @@ from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier
 from leaderboard.core.entry import AgentName, Entry
 
 # The owner of the example agents: only those named as baselines are part of an official leaderboard.
-LOCAL = "local"
+EXAMPLES_LOGIN = "local"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ def eligible_entries(entries: Iterable[Entry], moderation: Moderation | None, *,
     for entry in entries:
         if exclusion := moderation.exclusion_of(entry.login, entry.agent, entry.digest):
             excluded.append((entry, exclusion))
-        elif entry.login != LOCAL or entry.baseline or not official:
+        elif entry.login != EXAMPLES_LOGIN or entry.baseline or not official:
             ranking.append(entry)
     names = frozenset(entry.name for entry in entries)
     return EligibleEntries(ranking=tuple(ranking), excluded=tuple(excluded), names=names, moderation=moderation)

@@ -102,9 +102,14 @@ class RankedEntry:
         return self.entry.is_unranked or self.superseded_by is not None
 
 
+# The page's scripts have it again: `site/assets/js/stats.js`.
+CONFIDENCE = 0.95
+INTERVAL_NAME = f"{100 * CONFIDENCE:g} % interval"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A score and its 95 % interval. NaN means missing: no score, or an unknown spread."""
+    """A score and its interval at `CONFIDENCE`. NaN means missing: no score, or an unknown spread."""
 
     score: float
     """In the unit of the metric that ranks."""

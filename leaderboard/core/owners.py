@@ -12,7 +12,7 @@ from evaluator.model.config.submission import Submission
 from evaluator.model.identifiers import LOGIN
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import PREVIEW_BEACON, Result
-from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName, Entry
 
 KeyPath = tuple[int | str, ...]
@@ -93,7 +93,7 @@ def author_logins(submission: Submission) -> frozenset[str]:
 
 def is_participant(people: People, entry: Entry) -> bool:
     """Whether the rules for participants apply to an entry; they do not to the hosts' own, the examples and baselines."""
-    return not (entry.login == LOCAL or entry.baseline or people.is_host(entry.login))
+    return not (entry.login == EXAMPLES_LOGIN or entry.baseline or people.is_host(entry.login))
 
 
 def participant_faults(people: People, login: str, submission: Submission) -> Iterator[ParticipantFault]:
@@ -248,7 +248,7 @@ class OwnerGroups:
 
     def has_owner(self, name: AgentName) -> bool:
         """Whether an agent belongs to a person; the examples and the baselines do not."""
-        return name.login != LOCAL and name not in self._baselines
+        return name.login != EXAMPLES_LOGIN and name not in self._baselines
 
     def team_of(self, person: str) -> frozenset[str]:
         """The people that a person stands together with, and the person."""

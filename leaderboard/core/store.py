@@ -18,8 +18,8 @@ from evaluator.model.records.result import Cost, Provenance, Result, may_lie_at
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.parallel import Partition, run_in_background
 
-RESULT = ".json"
-TRACE = ".trace.json"
+RECORD_ENDING = ".json"
+TRACE_ENDING = ".trace.json"
 TRY_INFIX = ".try"
 """In the name of a record of a try that failed and was made again: `<key>.try1.json`."""
 # In the name of a folder of two players, never in a login: a `+` between each login and its agent. Old logins hold `--`.
@@ -152,12 +152,12 @@ class ResultStore:
 
     def path_of(self, record: Result | Duel) -> Path:
         """Where a record belongs."""
-        return self.results / (record.path() + RESULT)
+        return self.results / (record.path() + RECORD_ENDING)
 
     def trace_of(self, path: Path) -> Path:
         """Where the trace of the result at `path` lies."""
         relative = path.relative_to(self.results)
-        return self.traces / relative.with_name(relative.name.removesuffix(RESULT) + TRACE)
+        return self.traces / relative.with_name(relative.name.removesuffix(RECORD_ENDING) + TRACE_ENDING)
 
     def write(self, record: Result | Duel, trace: bytes | None = None) -> Path:
         """Write a record's file, a result's trace first, so that none is ever without one; a duel holds its moves itself."""
@@ -180,7 +180,7 @@ def _below(folders: Iterable[str]) -> Iterator[str]:
 
 
 def _record_files(paths: Iterable[str]) -> Iterator[str]:
-    return (path for path in paths if path.endswith(RESULT) and not path.rpartition("/")[2].startswith("."))
+    return (path for path in paths if path.endswith(RECORD_ENDING) and not path.rpartition("/")[2].startswith("."))
 
 
 def _read_results(owners: Iterable[str], root: str, convert: ResultFilter) -> StoredResults:
@@ -202,8 +202,8 @@ def _read(
     for path in files:
         try:
             record = parse(Path(path).read_bytes())
-            if not may_lie_at(path[len(root) + 1 : -len(RESULT)], record.path(), record.verdict):
-                raise ValueError(f"it belongs at {record.path()}{RESULT} and lies elsewhere")
+            if not may_lie_at(path[len(root) + 1 : -len(RECORD_ENDING)], record.path(), record.verdict):
+                raise ValueError(f"it belongs at {record.path()}{RECORD_ENDING} and lies elsewhere")
             records.append(convert(record))
         except (ValueError, OSError) as error:
             damaged.append(DamagedFile(path=Path(path), reason=error_in_words(error)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from evaluator.model.records.duel_record import PlayerRecord
 from evaluator.model.records.result import Result
-from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName, Entry
 
 
@@ -34,7 +34,7 @@ def without_duplicates(entries: Iterable[Entry]) -> tuple[list[Entry], list[tupl
     unique, duplicates = [], []
     for entry in entries:
         counts = first[entry.name.login, entry.digest]
-        if counts is entry or entry.login == LOCAL:
+        if counts is entry or entry.login == EXAMPLES_LOGIN:
             unique.append(entry)
         else:
             duplicates.append((entry, counts))
@@ -60,4 +60,6 @@ AS_RECORDED = VersionFolders({})
 def version_folders(entries: Iterable[Entry]) -> VersionFolders:
     """The folders of the entries' versions; examples are left out, so that none takes over another's results."""
     unique, _ = without_duplicates(entries)
-    return VersionFolders({(entry.name.login, entry.digest): entry.agent for entry in unique if entry.login != LOCAL})
+    return VersionFolders(
+        {(entry.name.login, entry.digest): entry.agent for entry in unique if entry.login != EXAMPLES_LOGIN}
+    )

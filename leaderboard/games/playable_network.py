@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 # Its numbers are written as text of a third more, and a visitor loads them.
-MOST_BYTES = 2 << 20
-MOST_NODES = 200
-MOST_TENSORS = 400
-MOST_DIMENSIONS = 6
+MAX_BYTES = 2 << 20
+MAX_NODES = 200
+MAX_TENSORS = 400
+MAX_DIMENSIONS = 6
 # Those of which nothing that is read here has changed; later ones are refused until somebody has looked.
 OPSETS = range(13, 27)
 # TensorProto.DataType to our name, and how raw data lies in the file.
@@ -78,8 +78,8 @@ def read_network(content: bytes) -> Network:
     Raises:
         NetworkRefused: it is too large, damaged, or has what is not read here.
     """
-    if len(content) > MOST_BYTES:
-        raise NetworkRefused(f"it has more than {MOST_BYTES >> 20} MiB")
+    if len(content) > MAX_BYTES:
+        raise NetworkRefused(f"it has more than {MAX_BYTES >> 20} MiB")
     model = list(_fields(content))
     if any(number == 25 for number, _, _ in model):
         raise NetworkRefused("it has functions of its own")
@@ -97,8 +97,8 @@ def read_network(content: bytes) -> Network:
 
 def _graph(graph: _Fields) -> Network:
     nodes, tensors, inputs = (_messages(graph, number) for number in (1, 5, 11))
-    if len(nodes) > MOST_NODES or len(tensors) > MOST_TENSORS:
-        raise NetworkRefused(f"it has more than {MOST_NODES} operators or {MOST_TENSORS} tensors")
+    if len(nodes) > MAX_NODES or len(tensors) > MAX_TENSORS:
+        raise NetworkRefused(f"it has more than {MAX_NODES} operators or {MAX_TENSORS} tensors")
     if any(number == 15 for number, _, _ in graph):
         raise NetworkRefused("it has sparse tensors")
     constants = {_text(tensor, 8): _tensor(tensor) for tensor in tensors}
@@ -122,7 +122,7 @@ def _tensor_type(value: _Fields) -> tuple[str, int]:
         for tensor in _messages(kind, 1):
             shape = _messages(tensor, 2)
             dimensions = len(_messages(shape[0], 1)) if shape else 0
-            if dimensions <= MOST_DIMENSIONS:
+            if dimensions <= MAX_DIMENSIONS:
                 return _kind(_number(tensor, 1)), dimensions
     raise NetworkRefused("its input is no tensor of few dimensions")
 
@@ -165,7 +165,7 @@ def _tensor(tensor: _Fields) -> Tensor:
         raise NetworkRefused("its numbers lie in another file")
     code = _number(tensor, 2)
     kind, dimensions = _kind(code), tuple(_varints(tensor, 1))
-    if len(dimensions) > MOST_DIMENSIONS or any(not 0 <= length <= MOST_BYTES for length in dimensions):
+    if len(dimensions) > MAX_DIMENSIONS or any(not 0 <= length <= MAX_BYTES for length in dimensions):
         raise NetworkRefused("a tensor has a shape that is not read here")
     size = math.prod(dimensions)
     raw = next((value for number, wire, value in tensor if number == 9 and wire == _BYTES), None)
@@ -302,7 +302,7 @@ OPERATORS: Mapping[str, frozenset[str]] = {
     "Transpose": frozenset({"perm"}),
     "Unsqueeze": frozenset(),
 }  # fmt: skip
-MOST_INPUTS = 16
+MAX_INPUTS = 16
 # Attributes that an exporter writes and that change nothing here.
 _WITHOUT_EFFECT = frozenset({"kernel_shape", "momentum", "saturate", "round_mode", "seed"})
 # What stands for an input that is left out.
@@ -350,7 +350,7 @@ def _check(node: Node) -> None:
     attributes = OPERATORS.get(node.operator)
     if attributes is None:
         raise NetworkRefused("it has an operator that a page does not play")
-    if len(node.inputs) > MOST_INPUTS or not node.outputs or not node.outputs[0] or any(node.outputs[1:]):
+    if len(node.inputs) > MAX_INPUTS or not node.outputs or not node.outputs[0] or any(node.outputs[1:]):
         raise NetworkRefused("an operator has too many inputs, or not one output")
     if node.operator != "Constant" and not node.attributes.keys() <= attributes:
         raise NetworkRefused(f"{node.operator} has an attribute that a page does not play")

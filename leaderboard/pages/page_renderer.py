@@ -11,7 +11,7 @@ from evaluator.model.identifiers import LOGIN, NEW_AGENT
 from evaluator.model.visible_text import HIDDEN_IN_NAMES, HIDDEN_IN_TEXTS
 from leaderboard.api.table_columns import task_columns, task_lines
 from leaderboard.charts import history_charts, interval_charts
-from leaderboard.comments import samples
+from leaderboard.comments import sample_comments
 from leaderboard.core.entry import AgentName, Entry, RankedEntry
 from leaderboard.core.standings import Standings, TaskStandings, listed_entries
 from leaderboard.health import health
@@ -171,7 +171,9 @@ def render_pages(standings: Standings, context: SiteContext, past: LeaderboardHi
     leads = past.leads()
     pages[urls.TIMELINE] = renderer.page(urls.TIMELINE, "timeline.md.jinja", leads=leads, most=TIMELINE_ROWS)
     pages[urls.ALL_AGENTS] = renderer.page(urls.ALL_AGENTS, "all_agents.md.jinja", lines=agent_lines(standings))
-    pages[samples.STATES_PAGE] = renderer.page(samples.STATES_PAGE, "states.md.jinja", shown=samples.sample_states())
+    pages[sample_comments.STATES_PAGE] = renderer.page(
+        sample_comments.STATES_PAGE, "states.md.jinja", shown=sample_comments.sample_states()
+    )
     pages[FORM_RULES] = form_rules(standings, context)
     for board in standings.tasks:
         path = urls.task_page(board.task.id)
@@ -216,5 +218,5 @@ class SeasonSummary:
 
 def season_page(standings: Standings, freeze: SeasonSummary) -> str:
     """The page of a closed season as Markdown."""
-    template = template_environment().get_template("season.md.jinja")
+    template = template_environment().get_template("closed_season.md.jinja")
     return template.render(standings=standings, challenge=standings.challenge, freeze=freeze, few=SEASON_ROWS)

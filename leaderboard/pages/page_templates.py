@@ -20,7 +20,7 @@ from leaderboard.api.table_columns import TABLE_ROWS
 from leaderboard.charts import agent_charts, interval_charts
 from leaderboard.charts.interval_charts import ChartScale
 from leaderboard.core.eligibility import is_official
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import INTERVAL_NAME, Entry
 from leaderboard.core.game_standings import GameStandings, shown_duels
 from leaderboard.core.standings import OverallRow, Standings, TaskStandings, results_of
 from leaderboard.pages import episode_replays, game_page, home_page
@@ -121,6 +121,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         documents=urls.task_documents,
         scale_marks=scale_marks, forge_url=forge_url, TABLE_ROWS=TABLE_ROWS, strip=_strip,
         LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED, RANK_INTERVAL=format.RANK_INTERVAL,
+        INTERVAL_NAME=INTERVAL_NAME,
         task_scale=interval_charts.task_scale, score_plot=interval_charts.score_plot,
         rating_plot=interval_charts.rating_plot, heat=heat, verdict_tag=verdict_tag,
         has_arrows=interval_charts.has_arrows, span_ends=scale_ends,

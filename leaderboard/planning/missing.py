@@ -14,7 +14,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import SIDES, Duel, Side, WantedDuel
 from evaluator.model.records.result import FILE_DIGITS, Result, WantedResult
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.version_folders import AS_RECORDED, VersionFolders, version_folders
@@ -276,7 +276,9 @@ def in_turns(items: Iterable[WorkItem | DuelWorkItem]) -> list[WorkItem | DuelWo
     taken = Counter[str]()
     turns: list[tuple[bool, int, int]] = []
     ordered = sorted(items, key=lambda item: not item.is_awaited)
-    players = Counter(login for login, _ in {player.name for item in ordered for player in item.players} if login != LOCAL)
+    players = Counter(
+        login for login, _ in {player.name for item in ordered for player in item.players} if login != EXAMPLES_LOGIN
+    )
     for index, item in enumerate(ordered):
         owner = min((player.name.login for player in item.players), key=lambda login: (-players[login], taken[login]))
         turns.append((not item.is_awaited, taken[owner], index))

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from leaderboard.core.arrays import Bools, Floats, Indices
+from leaderboard.core.entry import CONFIDENCE
 from leaderboard.ratings.davidson import Matches
-from leaderboard.scoring.intervals import CONFIDENCE
 
 
 def bits(table: Bools) -> list[int]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from evaluator.model.config.task import Task
 from leaderboard.core.arrays import Bools, Floats, Indices
-from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import Rating
 from leaderboard.ratings.connectivity import bounds_ties, core_of
@@ -334,4 +334,4 @@ def anchor_candidates(task: Task, baselines: Sequence[str]) -> list[str]:
 def is_named(version: AgentVersion, name: str) -> bool:
     """Whether a name in challenge.yml means this player; examples are named by their folder alone."""
     login, agent = version.name
-    return name.casefold() == (agent if login == LOCAL else f"{login}/{agent}").casefold()
+    return name.casefold() == (agent if login == EXAMPLES_LOGIN else f"{login}/{agent}").casefold()

@@ -12,7 +12,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.arrays import Floats
-from leaderboard.core.entry import Estimate
+from leaderboard.core.entry import CONFIDENCE, Estimate
 from leaderboard.scoring.bootstrap import (
     QUARTER,
     Scoring,
@@ -38,7 +38,6 @@ from leaderboard.scoring.metrics import (
 
 PooledResults = tuple[Result, ...]
 """One version's results on a task whose episodes are pooled, one for each draw of seeds, oldest first; at least one."""
-CONFIDENCE = 0.95
 INTERVAL_QUANTILES = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 TAIL = INTERVAL_QUANTILES[0]
 # Below this many values that are all equal the spread is unknown: of ten, a quarter of all episodes may differ (at 95 %).

@@ -46,7 +46,7 @@ from leaderboard.scoring.score_all import (
 from leaderboard.scoring.stratified_iqm import Stratum, stratified_iqm
 
 # From this many entries on, a second process resamples most of them, and this one a share after the tasks' tables.
-BACKGROUND_ENTRIES, HERE = 250, 0.25
+BACKGROUND_ENTRIES, FOREGROUND_SHARE = 250, 0.25
 # Equally likely values of a standard normal variable, which show how clipping changes a standard error.
 _NORMAL_VALUES = normal_quantiles((np.arange(200) + 0.5) / 200)
 # Degrees of freedom are rounded down to one of these, so that few different critical values are needed.
@@ -238,7 +238,7 @@ def begin_interquartile_means(
     scales = [scale for board in boards for scale in common_scale(board.task)]
     played = _played(boards, measured, {scale.task.id for scale in scales})
     versions = list(played)
-    here = len(versions) if len(versions) < BACKGROUND_ENTRIES else round(HERE * len(versions))
+    here = len(versions) if len(versions) < BACKGROUND_ENTRIES else round(FOREGROUND_SHARE * len(versions))
 
     def means(chosen: Sequence[Version]) -> list[Estimate]:
         return _resampled_means([played[version] for version in chosen], scales)

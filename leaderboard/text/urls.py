@@ -4,7 +4,7 @@ from urllib.parse import quote, urlsplit
 
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel, pair_segment
-from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import Entry, Excluded
 from leaderboard.core.standings import WithdrawnScore
 
@@ -102,7 +102,7 @@ def href(source: str, target: str) -> str:
 
 def owner_url(repository: str | None, entry: Entry | Excluded | WithdrawnScore) -> str | None:
     """The owner's profile on the repository's host."""
-    if repository is None or entry.login == LOCAL:
+    if repository is None or entry.login == EXAMPLES_LOGIN:
         return None
     host = urlsplit(repository)
     return f"{host.scheme}://{host.netloc}/{entry.login}"
@@ -110,7 +110,7 @@ def owner_url(repository: str | None, entry: Entry | Excluded | WithdrawnScore) 
 
 def folder_url(repository: str | None, entry: Entry) -> str | None:
     """The agent's folder on main."""
-    if repository is None or entry.login == LOCAL:
+    if repository is None or entry.login == EXAMPLES_LOGIN:
         return None
     return f"{repository.rstrip('/')}/tree/main/submissions/{entry.login}/{entry.agent}"
 

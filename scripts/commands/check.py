@@ -106,7 +106,7 @@ def check_folder(checkout: Checkout, folder: Path) -> tuple[AgentFolder, list[st
     check_people(checkout, entry)
     closed = closed_task_notes(checkout, entry)
     check_source(entry)
-    check_image(entry)
+    check_own_image(entry)
     check_weights(entry)
     return entry, closed
 
@@ -181,7 +181,7 @@ def check_source(entry: AgentFolder) -> None:
         raise LoadError(reason if reason.startswith(entry.shown) else f"{name}:1: {reason}")
 
 
-def check_image(entry: AgentFolder) -> None:
+def check_own_image(entry: AgentFolder) -> None:
     """Check with its registry that the image named by the manifest can be run; nothing is pulled.
 
     Raises:

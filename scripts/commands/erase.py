@@ -9,20 +9,21 @@ from typing import Annotated
 import typer
 
 from evaluator.model.identifiers import LOGIN
-from leaderboard.core.store import PLAYER_SEPARATOR, RESULT, TRY_INFIX, write_atomically
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
+from leaderboard.core.store import PLAYER_SEPARATOR, RECORD_ENDING, TRY_INFIX, write_atomically
 from leaderboard.text.urls import traces_branch
 from scripts.console import OK, OUR_FAULT, USAGE, CommandError, say
 from scripts.git.data_branches import BranchCommit, DataBranches, open_branches
 from scripts.git.git_repository import Credentials, GitError, GitRepository
 from scripts.maintenance.erase_person import ErasedPerson, erase
 from scripts.options import GITHUB_SERVER, ServerAddress
-from scripts.repository.checkout import LOCAL, Checkout, open_checkout
+from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.layout import RESULTS_BRANCH, SUBMISSIONS
 from scripts.repository.moderation_file import MODERATION_FILE, with_entry, with_quarantines_of
 from scripts.runs.weights_branch import drop_weights
 
 SHOWN = 20
-_FAILED = re.compile(rf"{re.escape(TRY_INFIX)}\d{re.escape(RESULT)}$")
+_FAILED = re.compile(rf"{re.escape(TRY_INFIX)}\d{re.escape(RECORD_ENDING)}$")
 
 
 def run(
@@ -33,7 +34,7 @@ def run(
 ) -> int:
     """Take a person's name, logs, weights and pages off the board; scores stay under a name that stands for nobody."""
     checkout, now = open_checkout(Path.cwd()), datetime.now(UTC)
-    if not LOGIN.fullmatch(login) or login.casefold() == LOCAL:
+    if not LOGIN.fullmatch(login) or login.casefold() == EXAMPLES_LOGIN:
         raise CommandError(USAGE, f"{login[:60]!r} is no GitHub login; write it as in submissions/LOGIN")
     person = erase(checkout, login, now)
     moderated = _moderated(checkout, person)  # Before anything is changed: the file can be one that takes no entry.
@@ -76,7 +77,7 @@ def _write(checkout: Checkout, person: ErasedPerson, login: str, moderated: byte
         write_atomically(checkout.store.results / new, record)
         (checkout.store.results / old).unlink(missing_ok=True)
         # A failed attempt that was played on this machine has no number in its name.
-        (checkout.store.results / _FAILED.sub(RESULT, old)).unlink(missing_ok=True)
+        (checkout.store.results / _FAILED.sub(RECORD_ENDING, old)).unlink(missing_ok=True)
     for folder in [
         *(checkout.root / SUBMISSIONS).glob("*"),
         *checkout.store.results.glob("*/*"),

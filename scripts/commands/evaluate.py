@@ -16,10 +16,11 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, without_retry
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.store import ResultStore
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import AgentArgument, Jobs, LocalSandbox, OnlyTasks, PlayAgain
-from scripts.repository.checkout import LOCAL, AgentFolder, Checkout, open_checkout
+from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.runs.eligible_tasks import closed_here, closed_task_notes, find_chosen
 from scripts.runs.local_evaluator import Evaluator, RunOptions, ended_in_words, evaluate_locally, open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
@@ -64,7 +65,7 @@ def run(
     code = exit_code_of(entry, results, duels)
     if here:
         closed = print_places(checkout, entry, results, duels)
-        if code == OK and entry.login != LOCAL and not closed.issuperset(task.id for task in tasks):
+        if code == OK and entry.login != EXAMPLES_LOGIN and not closed.issuperset(task.id for task in tasks):
             say(f"Next: pullrank ready {entry.shown}")
     return code
 

@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from evaluator.model.config.phase import to_utc
-from leaderboard.api.grades import grade_rows, handed_in, ratings, too_late
-from leaderboard.core.eligibility import is_official, without_quarantined
+from leaderboard.api.grades import grade_rows, handed_in, rated_submissions, too_late
+from leaderboard.core.eligibility import EXAMPLES_LOGIN, is_official, without_quarantined
 from leaderboard.core.version_folders import version_folders
 from leaderboard.text.serialise import csv_text
 from scripts.console import OK, CommandError, print_json, say
 from scripts.git.folder_history import FolderHistory
 from scripts.git.git_repository import GitRepository
-from scripts.repository.checkout import LOCAL, Checkout, open_checkout
+from scripts.repository.checkout import Checkout, open_checkout
 from scripts.standings.recorded_standings import of_our_sandbox, recorded_standings
 
 Arrivals = dict[tuple[str, str, str], datetime]
@@ -31,7 +31,7 @@ def run(
     erased = {erasure.login.casefold() for erasure in moderation.erasures}
 
     def counts(login: str, agent: str, digest: str | None = None) -> bool:
-        nobody = login == LOCAL or login.casefold() in erased
+        nobody = login == EXAMPLES_LOGIN or login.casefold() in erased
         return not nobody and not challenge.people.is_host(login) and moderation.exclusion_of(login, agent, digest) is None
 
     on_main = [agent.entry() for agent in checkout.read_all()[0]]
@@ -50,7 +50,7 @@ def run(
     arrivals = _arrivals(checkout, names)
     handed = list(handed_in(challenge, results, arrivals))
     if challenge.games:
-        rated = ratings(recorded_standings(checkout, official=True), arrivals)
+        rated = rated_submissions(recorded_standings(checkout, official=True), arrivals)
         handed += [submission for submission in rated if counts(submission.login, submission.agent)]
     if not handed:
         say("No official result is here: 'pullrank recorded' fetches them.")

@@ -11,7 +11,7 @@ from evaluator.host.digests.local_code import local_code_of
 from evaluator.host.digests.runtime_digest import lock_digests, runtime_digest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier
 from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
@@ -22,7 +22,7 @@ from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OK, print_json, say
 from scripts.git.version_origins import admission_context
 from scripts.options import JsonList, LocalSandbox
-from scripts.repository.checkout import PREVIEW_BEACON, open_checkout
+from scripts.repository.checkout import open_checkout
 from scripts.runs.local_evaluator import choose_sandbox
 
 

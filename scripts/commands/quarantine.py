@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from evaluator.model.base import faults_in_words
 from evaluator.model.config.moderation import Moderation, Quarantine
-from leaderboard.core.eligibility import LOCAL
-from leaderboard.core.store import RESULT
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
+from leaderboard.core.store import RECORD_ENDING
 from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.git.folder_history import commit_times
 from scripts.git.git_repository import GitError, GitRepository
@@ -85,7 +85,9 @@ def _begin(checkout: Checkout, clone: GitRepository, sha: str) -> str:
         return at.astimezone(UTC).strftime(_FORM)
     parent = clone.resolve(f"{sha}^")
     older = {leaf.text for leaf in clone.tree(parent)} if parent else set()
-    times = [record.provenance.evaluated_at for record in checkout.every_record if record.path() + RESULT not in older]
+    times = [
+        record.provenance.evaluated_at for record in checkout.every_record if record.path() + RECORD_ENDING not in older
+    ]
     if not times:
         raise CommandError(USAGE, "nothing here was recorded since that commit; run 'pullrank recorded' first")
     return min(times)
@@ -107,7 +109,11 @@ def _document(quarantine: Quarantine, hidden: Sequence[HiddenRecord]) -> dict[st
     return {
         "quarantine": quarantine.model_dump(mode="json"),
         "hidden": [
-            {"name": hidden_record.name, "key": hidden_record.record.key, "path": hidden_record.record.path() + RESULT}
+            {
+                "name": hidden_record.name,
+                "key": hidden_record.record.key,
+                "path": hidden_record.record.path() + RECORD_ENDING,
+            }
             for hidden_record in hidden
         ],
         "authors": _authors(hidden),
@@ -115,7 +121,9 @@ def _document(quarantine: Quarantine, hidden: Sequence[HiddenRecord]) -> dict[st
 
 
 def _authors(hidden: Sequence[HiddenRecord]) -> list[str]:
-    return sorted({login for hidden_record in hidden for login in hidden_record.owners if login != LOCAL}, key=str.casefold)
+    return sorted(
+        {login for hidden_record in hidden for login in hidden_record.owners if login != EXAMPLES_LOGIN}, key=str.casefold
+    )
 
 
 def _say_what_to_do(checkout: Checkout, quarantine: Quarantine, hidden: Sequence[HiddenRecord]) -> None:

@@ -4,9 +4,10 @@ from pathlib import Path
 
 from evaluator.model.records.result import Tier
 from leaderboard.api.standings_json import standings_document
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from scripts.console import OK, print_json, say
 from scripts.options import JsonDocument, OfficialOnly, OnlyTasks
-from scripts.repository.checkout import LOCAL, Checkout, open_checkout
+from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.layout import SUBMISSIONS
 from scripts.standings.recorded_standings import recorded_standings
 
@@ -30,7 +31,7 @@ def run(task: OnlyTasks = None, official: OfficialOnly = False, as_json: JsonDoc
 def _not_here(checkout: Checkout) -> list[str]:
     """Agents that were evaluated in this clone and whose folders are not on its branch."""
     here = {
-        (path.parent.name.casefold() if path.parent.parent.name == SUBMISSIONS else LOCAL, path.name)
+        (path.parent.name.casefold() if path.parent.parent.name == SUBMISSIONS else EXAMPLES_LOGIN, path.name)
         for path in checkout.folders
     }
     local = [result for result in checkout.recorded[0] if result.tier is Tier.LOCAL]

@@ -9,6 +9,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.ratings.counting_duels import duel_totals, validation_refusal
 from scripts.commands.check import check_folder
 from scripts.commands.evaluate import print_places
@@ -16,7 +17,7 @@ from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, s
 from scripts.git.path_guard import uncommitted_copy_faults
 from scripts.git.submit_steps import CloneState, SubmitSteps, read_clone, submit_steps
 from scripts.options import AgentArgument, JsonDocument
-from scripts.repository.checkout import LOCAL, AgentFolder, Checkout, open_checkout
+from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_here, eligible_tasks
 from scripts.standings.agent_records import duels_of, newest_results
@@ -74,7 +75,7 @@ def _in_words(steps: SubmitSteps) -> str:
 
 def _checks(checkout: Checkout, entry: AgentFolder) -> tuple[list[ReadyCheck], CloneState | None]:
     """The checks of a folder that can be read, and the clone that they looked at."""
-    if entry.login == LOCAL:
+    if entry.login == EXAMPLES_LOGIN:
         fault = f"{entry.shown}: put it at {SUBMISSIONS}/<your login>/{entry.agent}"
         return [ReadyCheck(what="check"), ReadyCheck(what="login", fault=fault)], None
     try:

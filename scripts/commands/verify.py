@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from evaluator.host.verification import Verification, VerificationStatus
-from leaderboard.core.store import RESULT
+from leaderboard.core.store import RECORD_ENDING
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import Jobs, JsonFindings
 from scripts.repository.checkout import Checkout, open_checkout
@@ -43,7 +43,7 @@ def run(
         verifications = rerun_agents(open_evaluator(checkout, sandbox), verifications, quiet=as_json, at_once=at_once)
     code = _say(verifications, as_json=as_json)
     for hidden in hidden_records(checkout.every_record, checkout.moderation) if checkout.moderation.quarantines else ():
-        say(f"{hidden.record.path()}{RESULT}: {hidden.quarantine.in_words}: {hidden.quarantine.why}")
+        say(f"{hidden.record.path()}{RECORD_ENDING}: {hidden.quarantine.in_words}: {hidden.quarantine.why}")
     return code
 
 

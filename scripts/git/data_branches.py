@@ -16,13 +16,13 @@ from evaluator.model.base import Frozen, error_in_words
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_record
 from evaluator.model.records.result import Result, may_lie_at
-from leaderboard.core.store import RESULT, write_atomically
+from leaderboard.core.store import RECORD_ENDING, write_atomically
 from leaderboard.text.urls import traces_branch as traces_branch
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.git.git_repository import OUTPUT_BYTES, GitError, GitRepository, full_sha
 from scripts.repository.layout import RESULTS_BRANCH
 
-Note = TypeVar("Note", bound=Frozen)
+NoteModel = TypeVar("NoteModel", bound=Frozen)
 DAMAGED_SHOWN = 20
 # What a small file takes of a disk, and the most of a stranger's that is held in memory at once.
 SMALLEST_FILE, BATCH_BYTES = 4096, 256 << 20
@@ -150,7 +150,11 @@ def results_commit(clone: GitRepository) -> str:
 
 
 def _read_files(
-    clone: GitRepository, sha: str, take: Callable[[str, bytes], None], ending: str = RESULT, at_most: int = OUTPUT_BYTES
+    clone: GitRepository,
+    sha: str,
+    take: Callable[[str, bytes], None],
+    ending: str = RECORD_ENDING,
+    at_most: int = OUTPUT_BYTES,
 ) -> None:
     """Pass every file of a commit with that ending to `take`; none has more than `at_most` bytes."""
     with scratch_folder("results") as place:
@@ -179,8 +183,8 @@ def read_recorded(
             return
         try:
             record = parse_record(content, quick=True)
-            if not may_lie_at(path.removesuffix(RESULT), record.path(), record.verdict):
-                raise ValueError(f"it says that it is {record.path()}{RESULT}, and lies elsewhere")
+            if not may_lie_at(path.removesuffix(RECORD_ENDING), record.path(), record.verdict):
+                raise ValueError(f"it says that it is {record.path()}{RECORD_ENDING}, and lies elsewhere")
         except ValueError as error:
             damaged.append(f"{path}: is not a result ({error_in_words(error)}); it is left out")
             return
@@ -211,7 +215,7 @@ def read_records_without_facts(clone: GitRepository, sha: str) -> list[tuple[str
             record = parse_record(content, quick=True)
         except ValueError:
             return  # `read_recorded` logs it.
-        if record.beacon_verified is None and path == record.path() + RESULT and content == record.serialised():
+        if record.beacon_verified is None and path == record.path() + RECORD_ENDING and content == record.serialised():
             records.append((path, record, content))
 
     if sha:
@@ -219,7 +223,9 @@ def read_records_without_facts(clone: GitRepository, sha: str) -> list[tuple[str
     return records
 
 
-def export_files(clone: GitRepository, sha: str, target: Path, ending: str = RESULT, *, at_most: int | None = None) -> int:
+def export_files(
+    clone: GitRepository, sha: str, target: Path, ending: str = RECORD_ENDING, *, at_most: int | None = None
+) -> int:
     """Write a commit's results, or files of another ending, below a folder, as pages read them; returns their number.
 
     `sha`: empty for none. `at_most`: bytes that a stranger's files may have.
@@ -250,7 +256,7 @@ def export_files(clone: GitRepository, sha: str, target: Path, ending: str = RES
     return written
 
 
-def read_note(clone: GitRepository, branch: str, kind: type[Note], otherwise: str) -> Note | None:
+def read_note(clone: GitRepository, branch: str, kind: type[NoteModel], otherwise: str) -> NoteModel | None:
     """The note in a branch's only file; None where there is none or it cannot be read, and then `otherwise` follows."""
     tip = tip_of(clone, branch)
     if not tip:

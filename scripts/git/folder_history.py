@@ -18,11 +18,11 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
 from evaluator.model.config.source_header import SOURCE_NAME
 from evaluator.model.config.submission import Submission, SubmissionFile, submission_digest
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName
 from leaderboard.core.owners import author_logins
 from scripts.git.git_repository import FILE_MODES, GitRepository, full_sha
-from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS
-from scripts.repository.layout import folder_of as folder_of
+from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS, folder_of
 
 # Versions whose files are read at once.
 VERSIONS_AT_ONCE = 50
@@ -38,8 +38,8 @@ FolderFile = tuple[str, str, str]
 def folder_name(parts: Sequence[str]) -> AgentName | None:
     """The agent that a file belongs to, by the parts of its path; None if there is none."""
     if parts[0] == EXAMPLE_AGENTS:
-        return AgentName(LOCAL, parts[1]) if len(parts) > 2 else None
-    is_agent = parts[0] == SUBMISSIONS and len(parts) > 3 and parts[1].casefold() != LOCAL
+        return AgentName(EXAMPLES_LOGIN, parts[1]) if len(parts) > 2 else None
+    is_agent = parts[0] == SUBMISSIONS and len(parts) > 3 and parts[1].casefold() != EXAMPLES_LOGIN
     return AgentName(parts[1], parts[2]) if is_agent else None
 
 

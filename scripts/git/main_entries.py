@@ -7,11 +7,12 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.identifiers import AGENT, LOGIN
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.version_folders import duplicate_fault, without_duplicates
 from scripts.git.git_repository import FILE_MODES, GitError, GitRepository, TreeLeaf, by_folder
 from scripts.repository.checkout import AgentFolder
-from scripts.repository.layout import EXAMPLE_AGENTS, LOCAL, SUBMISSIONS, folder_of
+from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS, folder_of
 
 KnownFolders = dict[tuple[AgentName, tuple[TreeLeaf, ...]], Entry]
 """Folders that were read before, by what git has of them: of hundreds of merges nearly all stand on all commits."""
@@ -25,9 +26,11 @@ def read_entries(
     `known`: by the same challenge; what is read is added.
     """
     folders = _by_agent(clone.leaves(sha, SUBMISSIONS))
-    reserved = [name for name in sorted(folders) if name[0].casefold() == LOCAL]
-    faults = [f"{SUBMISSIONS}/{'/'.join(name)}: the login {LOCAL} stands for the example agents" for name in reserved]
-    folders = {name: leaves for name, leaves in folders.items() if name[0].casefold() != LOCAL}
+    reserved = [name for name in sorted(folders) if name[0].casefold() == EXAMPLES_LOGIN]
+    faults = [
+        f"{SUBMISSIONS}/{'/'.join(name)}: the login {EXAMPLES_LOGIN} stands for the example agents" for name in reserved
+    ]
+    folders = {name: leaves for name, leaves in folders.items() if name[0].casefold() != EXAMPLES_LOGIN}
     folders |= _baselines(clone, sha, challenge)
     return _read_folders(clone, folders, challenge, {} if known is None else known, faults)
 
@@ -39,7 +42,7 @@ def entries_of_logins(
 
     What is said about hundreds of merges would otherwise list all agents hundreds of times.
     """
-    wanted = {login.casefold() for login in logins} - {LOCAL}
+    wanted = {login.casefold() for login in logins} - {EXAMPLES_LOGIN}
     spelled = [login for login in clone.logins(sha) if login.casefold() in wanted]
     folders = _by_agent(leaf for login in spelled for leaf in clone.leaves(sha, f"{SUBMISSIONS}/{login}"))
     return _read_folders(clone, folders, challenge, known, [])[0]
@@ -75,8 +78,8 @@ def _baselines(clone: GitRepository, sha: str, challenge: Challenge) -> dict[Age
     folders: dict[AgentName, list[TreeLeaf]] = {}
     for leaf in clone.leaves(sha, EXAMPLE_AGENTS):
         parts = leaf.text.split("/")
-        if len(parts) > 2 and challenge.is_baseline(LOCAL, parts[1], example=True):
-            folders.setdefault(AgentName(LOCAL, parts[1]), []).append(leaf)
+        if len(parts) > 2 and challenge.is_baseline(EXAMPLES_LOGIN, parts[1], example=True):
+            folders.setdefault(AgentName(EXAMPLES_LOGIN, parts[1]), []).append(leaf)
     return folders
 
 
@@ -102,7 +105,7 @@ def _add_entries(
         except LoadError as error:
             faults.extend(f"{folder_of(name)}/{line}" for line in error.lines)
             continue
-        named = challenge.is_baseline(login, agent, example=login == LOCAL)
+        named = challenge.is_baseline(login, agent, example=login == EXAMPLES_LOGIN)
         entries.append(Entry(login=login, agent=agent, submission=folder.submission, digest=folder.digest, baseline=named))
 
 

@@ -14,6 +14,7 @@ from evaluator.host.usage import MIB
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.identifiers import AGENT, AGENT_RULE, new_agent_fault
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from scripts.git.copied_folders import FoldersByNames, copy_faults
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf, by_folder
 from scripts.git.tree_diff import (
@@ -26,7 +27,7 @@ from scripts.git.tree_diff import (
     tree_changes,
 )
 from scripts.github.api.responses import GHOST
-from scripts.repository.layout import LOCAL, SUBMISSIONS
+from scripts.repository.layout import SUBMISSIONS
 
 FAULTS_SHOWN = 50
 # Agents that one pull request may change: all files of each are read.
@@ -39,7 +40,7 @@ VERSIONS_KEPT = 4
 UNPACKED_TIMES, LISTS_BYTES, UNPACKED_BYTES = 4, 64 * MIB, 2048 * MIB
 NO_HISTORY = "the pull request has no commit in common with main; begin it on a branch of main"
 LOST = "main has it no longer, so that a merge could change another file instead; merge main into the branch"
-_RESERVED_LOGINS = {LOCAL: "the example agents", GHOST: "deleted accounts"}
+_RESERVED_LOGINS = {EXAMPLES_LOGIN: "the example agents", GHOST: "deleted accounts"}
 _MODE_FAULTS = {
     "120000": "is a symbolic link; put the file itself there",
     "160000": "is another repository; put its files there",

@@ -18,7 +18,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.standings import Standings
-from leaderboard.core.store import RESULT, TRACE, TRY_INFIX
+from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, TRY_INFIX
 from leaderboard.visibility import StandingsInput
 from scripts.console import USAGE, CommandError
 from scripts.repository.checkout import Checkout
@@ -95,18 +95,18 @@ class ErasedPerson:
         """Old and new path below results/, and the new content."""
         attempts: Counter[str] = Counter()
         for before, after in chain[tuple[Result | Duel, Result | Duel]](self.results, self.duels):
-            ending = RESULT
+            ending = RECORD_ENDING
             # An attempt that failed on our side has the path of the one that counts, and a number in its name.
             if before.verdict is Verdict.INTERNAL_ERROR:
                 attempts[before.path()] += 1
-                ending = f"{TRY_INFIX}{attempts[before.path()]}{RESULT}"
+                ending = f"{TRY_INFIX}{attempts[before.path()]}{RECORD_ENDING}"
             yield before.path() + ending, after.path() + ending, after.serialised()
 
     def moved_traces(self) -> Iterator[tuple[str, str, Callable[[bytes], bytes]]]:
         """Old and new path below traces/, and what becomes of the content: sealed ones of a revealed season are opened."""
         for before, after in self.results:
             if before.trace_sha256:
-                yield before.path() + TRACE, after.path() + TRACE, partial(self._opened_trace, before)
+                yield before.path() + TRACE_ENDING, after.path() + TRACE_ENDING, partial(self._opened_trace, before)
 
     def _opened_trace(self, before: Result, content: bytes) -> bytes:
         secret = self.seasons.secret_of(before.season, before.beacon) if before.sealed else None

@@ -27,13 +27,13 @@ from evaluator.model.canonical_json import parse_strict
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.parse import parse_trace
-from evaluator.model.records.result import Result
+from evaluator.model.records.result import PREVIEW_BEACON, Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import visible
 from leaderboard.api.standings_json import standings_document
-from leaderboard.scoring.intervals import student_quantile
+from leaderboard.scoring.intervals import TAIL, student_quantile
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
-from scripts.repository.checkout import PREVIEW_BEACON, open_checkout
+from scripts.repository.checkout import open_checkout
 from scripts.runs.local_evaluator import open_evaluator
 from scripts.standings.recorded_standings import recorded_standings
 
@@ -188,7 +188,7 @@ def compare(one: EvaluatedAgent, other: EvaluatedAgent) -> ComparedAgents:
     else:
         parts, freedom = [first, second], min(len(first), len(second)) - 1
     error = math.sqrt(sum(float(part.var(ddof=1)) / len(part) for part in parts))
-    difference, margin = one.score - other.score, student_quantile(freedom, 0.975) * error
+    difference, margin = one.score - other.score, student_quantile(freedom, 1 - TAIL) * error
     return ComparedAgents(difference=difference, low=difference - margin, high=difference + margin, is_paired=is_paired)
 
 

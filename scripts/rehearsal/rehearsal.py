@@ -27,9 +27,9 @@ from scripts.rehearsal.working_copy import (
     BRANCH_PREFIX,
     REHEARSAL_BRANCH,
     WorkingCopy,
-    agent_files,
     choose_task,
     open_working_copy,
+    rehearsal_files,
 )
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 from scripts.repository.moderation_file import MODERATION_FILE, with_rehearsal_entry
@@ -254,7 +254,7 @@ class Rehearsal:
         challenge = self._challenge(main)
         task = choose_task(challenge, self.request.task)
         token = secrets.token_hex(4)
-        files = agent_files(challenge, task, folder, token)
+        files = rehearsal_files(challenge, task, folder, token)
         commit = self.working_copy.commit(base, files, "Rehearse: enter an agent", self.account, self.steps.clock.day())
         branch = f"{BRANCH_PREFIX}{self.request.agent}-{token}"
         self.working_copy.push(commit, branch, head.url, head.name)

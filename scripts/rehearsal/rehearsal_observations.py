@@ -15,11 +15,10 @@ from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.github.api.client import STATUS_CONTEXT, GitHub
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.pull_request.deliver import bot_status, our_comments
-from scripts.github.pull_request.find_pull import PREVIEW_WORKFLOW
 from scripts.github.pull_request.label_and_status import OFFICIAL_LABEL
 from scripts.github.workflow.event import BOT_LOGIN
 from scripts.rehearsal.working_copy import WorkingCopy
-from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
+from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW, PREVIEW_WORKFLOW
 
 MAX_RUNS = 50
 SITE_FILE_BYTES = 8 << 20
@@ -69,7 +68,7 @@ def _wrong(text: str) -> Observation:
 
 def _preview_of(github: GitHub, pull: PullRequest) -> WorkflowRun | None:
     """The newest preview run of a pull request's commit and repository."""
-    runs = [run for run in github.runs_of(pull.head_sha) if run.path.partition("@")[0] == PREVIEW_WORKFLOW]
+    runs = [run for run in github.runs_of(pull.head_sha) if run.is_of(PREVIEW_WORKFLOW)]
     previews = [run for run in runs if run.event == "pull_request" and run.head_repository_id == pull.head_repository_id]
     return max(previews, key=lambda run: run.id, default=None)
 
@@ -131,9 +130,7 @@ def status_set(github: GitHub, pull: PullRequest) -> Observation:
 
 def _official_runs(github: GitHub, sha: str) -> list[WorkflowRun]:
     """The official runs since the commit's own, the oldest first: a newer run does the work of one it replaced."""
-    run_ids = [
-        run.id for run in github.runs_of(sha) if run.path.partition("@")[0] == f".github/workflows/{OFFICIAL_WORKFLOW}"
-    ]
+    run_ids = [run.id for run in github.runs_of(sha) if run.is_of(OFFICIAL_WORKFLOW)]
     if not run_ids:
         return []
     runs = github.runs_of_workflow(OFFICIAL_WORKFLOW, MAIN_BRANCH, MAX_RUNS)

@@ -20,7 +20,7 @@ from evaluator.model.identifiers import AGENT, safe_path_segment
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_record
 from evaluator.model.records.result import Result
-from leaderboard.core.store import RESULT
+from leaderboard.core.store import RECORD_ENDING
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import BranchCommit, make_commit
 from scripts.git.git_repository import OBJECT_NAME, Credentials, GitError, GitRepository, full_sha
@@ -48,7 +48,7 @@ def choose_task(challenge: Challenge, task_id: str | None) -> Task:
     raise CommandError(USAGE, f"challenge.yml on main has no task {task_id!r}; its tasks are {names}")
 
 
-def agent_files(challenge: Challenge, task: Task, folder: str, token: str) -> dict[str, bytes]:
+def rehearsal_files(challenge: Challenge, task: Task, folder: str, token: str) -> dict[str, bytes]:
     """The files that `pullrank new` writes for a task, plus one comment; by path from the repository's root.
 
     `folder`: `submissions/<login>/<agent>`. `token`: a text that makes this version unique.
@@ -209,7 +209,7 @@ class WorkingCopy:
 
 def _may_be_of(path: str, agent: str) -> bool:
     """Whether a path may be of an agent's record: a quick filter, the record itself is checked later."""
-    return path.endswith(RESULT) and (f"/{agent}/" in path or f"+{agent}" in path)
+    return path.endswith(RECORD_ENDING) and (f"/{agent}/" in path or f"+{agent}" in path)
 
 
 @contextmanager

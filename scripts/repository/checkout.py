@@ -18,10 +18,8 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import AGENT, AGENT_RULE, LOGIN
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import PREVIEW_BEACON as PREVIEW_BEACON
 from evaluator.model.records.result import Result
-from leaderboard.core.eligibility import LOCAL as LOCAL
-from leaderboard.core.eligibility import with_quarantines, without_quarantined
+from leaderboard.core.eligibility import EXAMPLES_LOGIN, with_quarantines, without_quarantined
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.store import CompactResults, DamagedFile, ResultStore
 from leaderboard.core.version_folders import duplicate_fault, without_duplicates
@@ -131,7 +129,7 @@ class Checkout:
             LoadError: it is not a submission; each line begins with the folder.
         """
         path = path if path.is_absolute() else Path.cwd() / path
-        login = path.parent.name if path.parent.parent.name == "submissions" else LOCAL
+        login = path.parent.name if path.parent.parent.name == SUBMISSIONS else EXAMPLES_LOGIN
         try:
             if not os.path.lexists(path):
                 raise LoadError(f"{path}: cannot be read (No such file or directory); {self._folder_hint(path)}")
@@ -143,7 +141,7 @@ class Checkout:
         except LoadError as error:
             shown = os.path.relpath(path, Path.cwd())
             raise LoadError(*(_with_folder(shown, line.replace(str(path), shown)) for line in error.lines)) from error
-        baseline = self.challenge.is_baseline(login, path.name, example=login == LOCAL)
+        baseline = self.challenge.is_baseline(login, path.name, example=login == EXAMPLES_LOGIN)
         return AgentFolder(login=login, agent=path.name, path=path, folder=folder, baseline=baseline)
 
     def _folder_hint(self, path: Path) -> str:
@@ -151,7 +149,7 @@ class Checkout:
         shown: dict[str, str] = {}
         for folder in self.folders:
             relative = os.path.relpath(folder, Path.cwd())
-            login = LOCAL if folder.parent.name == EXAMPLE_AGENTS else folder.parent.name
+            login = EXAMPLES_LOGIN if folder.parent.name == EXAMPLE_AGENTS else folder.parent.name
             for name in (relative, f"{login}/{folder.name}", folder.name):
                 shown.setdefault(name.casefold(), relative)
         wanted = os.path.relpath(path, Path.cwd()).casefold()

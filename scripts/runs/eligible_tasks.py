@@ -9,6 +9,7 @@ from evaluator.host.loading.yaml_loader import LoadError, nearest_line
 from evaluator.model.base import did_you_mean
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import KeyPath, new_team_faults, participant_faults
 from leaderboard.planning.admission import AdmissionContext, phase_refusal
@@ -17,7 +18,7 @@ from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.version_origins import admission_context
-from scripts.repository.checkout import LOCAL, AgentFolder, Checkout
+from scripts.repository.checkout import AgentFolder, Checkout
 from scripts.repository.layout import EXAMPLE_AGENTS
 from scripts.standings.recorded_standings import final_entries
 
@@ -78,7 +79,7 @@ def find_chosen(checkout: Checkout, folder: Path, ids: list[str] | None) -> tupl
 
 def is_example(entry: AgentFolder) -> bool:
     """Whether the agent is in example_agents/."""
-    return entry.login == LOCAL and EXAMPLE_AGENTS in entry.path.parts
+    return entry.login == EXAMPLES_LOGIN and EXAMPLE_AGENTS in entry.path.parts
 
 
 def people_faults(challenge: Challenge, entry: AgentFolder, folder: str, on_main: Collection[Entry] = ()) -> Iterator[str]:
@@ -121,7 +122,7 @@ def closed_tasks(challenge: Challenge, entry: AgentFolder, context: AdmissionCon
         return
     for task in challenge.tasks:
         phase = challenge.phase_of(task.id)
-        if phase and entry.login == LOCAL:  # Its owner is not known yet.
+        if phase and entry.login == EXAMPLES_LOGIN:  # Its owner is not known yet.
             phase = phase.model_copy(update={"allow": (), "teams": ()})
         if (
             phase

@@ -20,11 +20,11 @@ from evaluator.host.loading.submission_folder import SubmissionFolder
 from evaluator.host.sandboxes.sandbox import own_processors
 from evaluator.model.config.task import Task
 from evaluator.model.records.parse import Record, parse_result
-from evaluator.model.records.result import Result, Tier, result_path
+from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, result_path
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.store import RESULT, ResultStore
+from leaderboard.core.store import RECORD_ENDING, ResultStore
 from scripts.console import OUR_FAULT, USAGE, CommandError, mean_in_words, say, stderr_console
-from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout, base_image
+from scripts.repository.checkout import AgentFolder, Checkout, base_image
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def ended_in_words(result: Result) -> str:
 def recorded_result(store: ResultStore, request: "EvaluationRequest") -> Result | None:
     """The recorded result of a request; None without one, or where another attempt may end differently."""
     key = request.wanted().key()
-    path = store.results / (result_path(request.gym_task.task.id, request.login, request.agent, key) + RESULT)
+    path = store.results / (result_path(request.gym_task.task.id, request.login, request.agent, key) + RECORD_ENDING)
     result = read_record(path, parse_result, "evaluated")
     if result is None or result.key != key or result.verdict is Verdict.INTERNAL_ERROR:
         return None

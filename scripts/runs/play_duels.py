@@ -16,13 +16,13 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, duel_path
 from evaluator.model.records.parse import parse_duel
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.store import RESULT, ResultStore
+from leaderboard.core.store import RECORD_ENDING, ResultStore
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
 from leaderboard.ratings.counting_duels import duel_totals, validation_fault, validation_refusal
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, escape_commands, say
-from scripts.repository.checkout import PREVIEW_BEACON, AgentFolder, Checkout
+from scripts.repository.checkout import AgentFolder, Checkout
 from scripts.runs.eligible_tasks import eligible_tasks, find_entering
 from scripts.runs.local_evaluator import Evaluator, RunOptions, may_end_differently, read_record
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
@@ -103,7 +103,7 @@ def recorded_duel(store: ResultStore, request: DuelRequest) -> Duel | None:
     """The recorded duel of a request; None without one, or where another attempt may end differently."""
     key = request.wanted().key()
     one, other = (f"{contender.login}+{contender.agent}" for contender in request.contenders)
-    path = store.results / (duel_path(request.game.task.id, one, other, key) + RESULT)
+    path = store.results / (duel_path(request.game.task.id, one, other, key) + RECORD_ENDING)
     duel = read_record(path, parse_duel, "played")
     if duel is None or duel.key != key or duel.verdict is not Verdict.OK:
         return None

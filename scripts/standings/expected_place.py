@@ -11,8 +11,8 @@ from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments.comment_standings import preview_state, without_places
-from leaderboard.comments.states import AgentReport, Previewed
-from leaderboard.core.eligibility import LOCAL
+from leaderboard.comments.comment_states import AgentReport, Previewed
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName
 from scripts.console import CommandError, say
 from scripts.git.data_branches import export_files, results_commit
@@ -81,7 +81,7 @@ def expected_comment(
 ) -> Previewed:
     """The state of the comment that a pull request with this agent would get, without places on the tasks `closed` to it."""
     login = entry.login
-    if login == LOCAL and not entry.baseline:
+    if login == EXAMPLES_LOGIN and not entry.baseline:
         # An agent from any other folder would be somebody's; a board leaves out agents that have no owner.
         login = STANDIN
         results = [result.model_copy(update={"login": login}) for result in results]

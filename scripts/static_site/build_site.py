@@ -40,7 +40,7 @@ from scripts.static_site import search_index
 from scripts.static_site.game_frames import rendered_frames
 from scripts.static_site.render_episodes import middle_frame, picture_files, poster_files, rendered_replays
 
-PAGE = "index.html"
+PAGE_FILE = "index.html"
 # The build's job ends after 50 minutes, of which rendering may take 25.
 MKDOCS_SECONDS = 1200.0
 MKDOCS_BYTES = 1 << 20
@@ -108,7 +108,7 @@ def build_in_folder(standings: Standings, context: SiteContext, root: Path) -> P
         pages += [*_folders_with_pages(from_mkdocs, ""), *written()]
     search_index.write(from_mkdocs / search_index.FILE, standings)
     _move(from_mkdocs, fresh)
-    shell = page_shell.parse_shell((fresh / page_shell.SHELL_ADDRESS / PAGE).read_text("utf-8"))
+    shell = page_shell.parse_shell((fresh / page_shell.SHELL_ADDRESS / PAGE_FILE).read_text("utf-8"))
     shutil.rmtree(fresh / page_shell.SHELL_ADDRESS.split("/_/")[0])
     pages.remove(page_shell.SHELL_ADDRESS)
     with run_in_background(lambda: _write_agents(shell, standings, context, fresh, Partition(1, 2))) as written:
@@ -158,8 +158,8 @@ def _write(folder: Path, files: Iterable[tuple[str, bytes]]) -> list[str]:
         except FileNotFoundError:
             _make_folder(path.rpartition("/")[0])
             _put(path, content)
-        if name.endswith(PAGE):
-            pages.append(name.removesuffix(PAGE))
+        if name.endswith(PAGE_FILE):
+            pages.append(name.removesuffix(PAGE_FILE))
     return pages
 
 
@@ -189,7 +189,7 @@ def _folders_with_pages(folder: Path, address: str) -> Iterator[str]:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 yield from _folders_with_pages(Path(entry.path), f"{address}{entry.name}/")
-            elif entry.name == PAGE:
+            elif entry.name == PAGE_FILE:
                 yield address
 
 

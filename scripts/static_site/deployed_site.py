@@ -7,7 +7,7 @@ from pydantic import Field
 from evaluator.model import canonical_json
 from evaluator.model.base import Frozen, error_in_words
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.records.preview import Sha
+from evaluator.model.identifiers import CommitSha
 from leaderboard.pages.home_page import season_end
 from leaderboard.text.format import shown_phases
 from leaderboard.visibility import hidden_tasks, is_anonymous
@@ -23,9 +23,9 @@ class SiteInputs(Frozen):
 
     form: int = Field(default=1, ge=1, le=1)
     """Version of this format."""
-    main: Sha
+    main: CommitSha
     """The commit of main: agents, rules, pages, and the software."""
-    results: Sha | None
+    results: CommitSha | None
     """The commit of the results branch; null before the first one."""
     address: str = Field(max_length=2000)
     """The variable PULLRANK_SITE_URL; empty where it is not set."""

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from evaluator.host.process_owner import scratch_folder
-from leaderboard.core.store import TRACE, write_atomically
+from leaderboard.core.store import TRACE_ENDING, write_atomically
 from scripts.console import say
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, tip_of
 from scripts.git.git_repository import GitError, GitRepository
@@ -68,7 +68,7 @@ def _fetch_traces(branches: DataBranches, lacking: Sequence[RenderRequest], plac
         return {}
     branches.repository.fetch(tip, options=("--depth=1", "--filter=blob:none"))
     names = branches.objects(tip)
-    traces = [(request, names[request.path + TRACE]) for request in absent if request.path + TRACE in names]
+    traces = [(request, names[request.path + TRACE_ENDING]) for request in absent if request.path + TRACE_ENDING in names]
     for begin in range(0, len(traces), _PART):
         part = traces[begin : begin + _PART]
         branches.repository.fetch(*(oid for _, oid in part), options=("--filter=blob:none",))

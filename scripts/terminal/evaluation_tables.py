@@ -15,8 +15,8 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.interval_charts import is_other_claim
 from leaderboard.comments import phrases
-from leaderboard.comments.states import Previewed
-from leaderboard.core.entry import AgentName
+from leaderboard.comments.comment_states import Previewed
+from leaderboard.core.entry import INTERVAL_NAME, AgentName
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.match_replay import end_reason, side_names
 from leaderboard.ratings.counting_duels import duel_totals, validation_refusal
@@ -42,7 +42,7 @@ _RAISED = re.compile(r"\braised\b")
 
 def evaluation_table(challenge: Challenge, results: list[Result]) -> None:
     """Print an evaluation: one row per task, metrics, and the reason and log of failures."""
-    table = new_table(None, ("task", "verdict"), ("score", "95 % interval", "episodes", "steps", "cpu s", "memory"))
+    table = new_table(None, ("task", "verdict"), ("score", INTERVAL_NAME, "episodes", "steps", "cpu s", "memory"))
     for result in results:
         table.add_row(result.task, result.verdict, *_number_cells(challenge, result))
     print_table(output_console(), table)

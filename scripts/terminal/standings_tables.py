@@ -5,7 +5,8 @@ from rich.table import Table
 from rich.text import Text
 
 from evaluator.model.config.task import Task
-from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
+from leaderboard.core.entry import INTERVAL_NAME
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import OverallRow, Standings, TaskRow, TaskStandings
 from leaderboard.scoring.metrics import arrow, better, digits, metrics_of, other_metrics, ranking_metric
@@ -48,13 +49,13 @@ def _print_uncounted(out: Console, standings: TaskStandings | GameStandings) -> 
 
 
 def _author(login: str) -> Text:
-    return safe_text(EXAMPLE if login == LOCAL else login)
+    return safe_text(EXAMPLE if login == EXAMPLES_LOGIN else login)
 
 
 def _overall_table(standings: Standings) -> Table:
     table = Table(box=None, pad_edge=False, title="Overall", title_justify="left")
-    for name in ("place", "rank", "tasks", "agent", "author", "score", "95 % interval"):
-        table.add_column(name, justify="left" if name in ("agent", "author") else "right", no_wrap=name.startswith("95"))
+    for name in ("place", "rank", "tasks", "agent", "author", "score", INTERVAL_NAME):
+        table.add_column(name, justify="left" if name in ("agent", "author") else "right", no_wrap=name == INTERVAL_NAME)
     for row in standings.overall:
         capped = any(value is not None and value > MOST_COUNTED for value in row.normalised.values())
         score, low, high = (number_text(value, 3) for value in (row.estimate.score, row.estimate.low, row.estimate.high))
@@ -72,9 +73,9 @@ def _task_table(standings: TaskStandings) -> Table:
     task = standings.task
     table = Table(box=None, pad_edge=False, title=f"\n{task.title or task.id}", title_justify="left")
     names = [f"{metric.name} {arrow(metric)}" for metric in task.metrics] or ["score"]
-    for name in ("place", "rank", "agent", "author", names[0], "95 % interval", *names[1:], "verdict"):
+    for name in ("place", "rank", "agent", "author", names[0], INTERVAL_NAME, *names[1:], "verdict"):
         is_text = name in ("agent", "author", "verdict")
-        table.add_column(safe_text(name), justify="left" if is_text else "right", no_wrap=name == "95 % interval")
+        table.add_column(safe_text(name), justify="left" if is_text else "right", no_wrap=name == INTERVAL_NAME)
     if task.metrics:
         directions = ", ".join(f"{metric.name}: {better(metric)}" for metric in metrics_of(task))
         table.caption, table.caption_justify = safe_text(f"{directions}; {ranking_metric(task).name} ranks"), "left"
@@ -127,7 +128,7 @@ def game_tables(standings: GameStandings) -> None:
 
 def _ratings(standings: GameStandings) -> Table:
     words = ("place", "rank", "agent", "author")
-    numbers = ("Elo", "95 % interval", "won", "drawn", "lost", "rules broken", "points", "by points", "opponents")
+    numbers = ("Elo", INTERVAL_NAME, "won", "drawn", "lost", "rules broken", "points", "by points", "opponents")
     table = new_table(f"\n{standings.task.title or standings.task.id}", words, numbers)
     for row in standings.rows:
         rating, count = row.rating, row.count

@@ -10,6 +10,7 @@ from evaluator.model.records.duel_record import PlayerRecord
 from evaluator.model.records.result import Result, without_retry
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import printable_line
+from leaderboard.core.entry import INTERVAL_NAME
 from leaderboard.scoring.metrics import is_missing
 from leaderboard.text.format import NONE
 from scripts.console import LINE_CHARACTERS
@@ -37,7 +38,7 @@ def print_table(out: Console, table: Table) -> None:
     """Print a table, without its spare columns where the terminal is narrow; no cell is cut."""
     for column in table.columns:
         column.overflow = "fold"
-        column.no_wrap = column.no_wrap or column.header in ("verdict", "95 % interval")
+        column.no_wrap = column.no_wrap or column.header in ("verdict", INTERVAL_NAME)
     for spare in _SPARE_COLUMNS:
         if out.measure(table, options=out.options.update(width=FILE_WIDTH)).maximum <= out.width:
             break

@@ -10,7 +10,7 @@ from evaluator.host.process_owner import scratch_folder
 from evaluator.host.verification import Verification
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import WEB_HOST
-from leaderboard.core.store import TRACE
+from leaderboard.core.store import TRACE_ENDING
 from leaderboard.text.urls import traces_branch
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.git.data_branches import export_files, tip_of
@@ -51,7 +51,7 @@ def verify_remote(remote: str, agent: str | None, *, quiet: bool) -> list[Verifi
         challenge = _challenge(clone, remote)
         export_files(clone, tip_of(clone, RESULTS_BRANCH), room / "results", at_most=BRANCH_BYTES)
         traces = tip_of(clone, traces_branch(challenge.season))
-        export_files(clone, traces, room / "traces", TRACE, at_most=BRANCH_BYTES)
+        export_files(clone, traces, room / "traces", TRACE_ENDING, at_most=BRANCH_BYTES)
         store = record_store(room)
         files = [*store.files(), *store.duel_files()]
         if agent is not None:

@@ -17,10 +17,11 @@ from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, may_lie
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName
-from scripts.git.folder_history import FolderHistory, FolderState, VersionPeriod, commit_times, folder_of
+from scripts.git.folder_history import FolderHistory, FolderState, VersionPeriod, commit_times
 from scripts.git.git_repository import OBJECT_NAME, GitError, GitRepository
 from scripts.git.main_entries import rules_at
 from scripts.git.version_origins import season_commits
+from scripts.repository.layout import folder_of
 
 # How far a record's time may be ahead of the clock of whoever verifies it.
 VERIFIER_CLOCK_TOLERANCE = timedelta(days=1)

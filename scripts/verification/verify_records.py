@@ -29,7 +29,7 @@ from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_record
 from evaluator.model.records.result import Result, Tier
-from leaderboard.core.store import RESULT, ResultStore, write_atomically
+from leaderboard.core.store import RECORD_ENDING, ResultStore, write_atomically
 from scripts.console import progress_bar, say
 from scripts.repository.season_file import SeasonFile, is_public_score_correct, read_seasons
 from scripts.verification import verify_claims
@@ -100,7 +100,7 @@ def verify_files(
 
 
 def _place(store: ResultStore, path: Path, now: datetime) -> verify_claims.RecordPlace:
-    return verify_claims.RecordPlace(path=path.relative_to(store.results).as_posix().removesuffix(RESULT), now=now)
+    return verify_claims.RecordPlace(path=path.relative_to(store.results).as_posix().removesuffix(RECORD_ENDING), now=now)
 
 
 def check_history(verifications: Iterable[Verification], challenge: Challenge, root: Path) -> list[Verification]:

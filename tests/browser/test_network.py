@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from evaluator.host.envs.pettingzoo_game import open_game
 from leaderboard.games.opening_book import rules_name
-from leaderboard.games.playable_network import MOST_BYTES, OPERATORS, NetworkRefused, playable_document
+from leaderboard.games.playable_network import MAX_BYTES, OPERATORS, NetworkRefused, playable_document
 from tests import needs
 from tests.browser import networks
 from tests.browser.test_play import ASSETS, PAGE, PLAYABLE, book
@@ -108,7 +108,7 @@ NO_NUMBER = node(
             tries="Leads a game by a network of thousands of operators, or of a tensor that claims a terabyte.")),
         (model(graph_of([], [tensor("w", [1 << 40], FLOAT, b"")], ENDS)), "a shape that is not read"),
         (model(graph_of([], [_field(1, 1) * 1000 + _field(2, FLOAT)], ENDS)), "a shape that is not read"),
-        (b"\0" * (MOST_BYTES + 1), "more than 2 MiB"),
+        (b"\0" * (MAX_BYTES + 1), "more than 2 MiB"),
         (b"none", "damaged"), (b"", "no graph"), (b"\xff" * 40, "damaged"),
         (linear(np.ones((4, 2), np.float32))[:-30], "damaged"),
         (model(graph_of([node("Relu", ["z"], ["y"])], [], ENDS)), "reads what nothing before it has written"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from leaderboard.core.entry import INTERVAL_NAME
 from leaderboard.scoring.significance import improvement
 from tests import needs
 
@@ -82,3 +83,7 @@ def test_a_profile_is_the_share_that_reaches_each_value(node):
         assert thresholds == sorted(set(thresholds))
         assert len(thresholds) <= 50
         assert (thresholds[0], thresholds[-1]) == (min(*a, *b), max(*a, *b))
+
+
+def test_the_interval_is_called_as_in_python(node):
+    assert node("stats.js", "INTERVAL_NAME") == INTERVAL_NAME

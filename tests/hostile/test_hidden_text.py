@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 
 from evaluator.model.config.submission import Submission
 from evaluator.model.visible_text import HIDDEN_IN_NAMES, HIDDEN_IN_TEXTS, INVISIBLE, name_fault, one_line, visible
+from leaderboard.comments.comment_states import CommentContext
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import CommentContext
 from leaderboard.core.standings import Standings
 from leaderboard.text.serialise import csv_cell, csv_text
 from scripts.commands import check
 from scripts.console import CommandError
 from tests.leaderboard.api.leaderboards import documents
-from tests.leaderboard.comments import states as comments
+from tests.leaderboard.comments import comment_states as comments
 from tests.leaderboard.pages import samples
 from tests.leaderboard.pages.everything import render
 from tests.needs import node

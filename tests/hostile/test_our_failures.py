@@ -33,7 +33,7 @@ from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.config.training_script import EPISODES, MAX_NOTICES, ScriptRecord, ScriptRules
 from evaluator.model.records import trace
-from evaluator.model.records.result import ASKED_AGAIN, LOG_TAIL, Result, SandboxKind
+from evaluator.model.records.result import ASKED_AGAIN, LOG_TAIL_CHARACTERS, Result, SandboxKind
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import RefereeLink, RemoteEnv, handles_body
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
@@ -178,7 +178,7 @@ def test_a_trace_that_unpacks_to_too_much_is_the_agents_own_end(monkeypatch: pyt
     """Publish refused it, which counted as a failure of ours."""
     for missing in (1, 0):
         for module in (trace, solo):
-            monkeypatch.setattr(module, "MOST_UNPACKED", OPEN.episodes * 3 * 8 - missing)
+            monkeypatch.setattr(module, "MAX_UNPACKED_BYTES", OPEN.episodes * 3 * 8 - missing)
         end = evaluated(GREEDY.format(action="0.0"), OPEN)
         if missing:
             assert (end.result.verdict, end.result.returns, end.trace) == (Verdict.OUTPUT_LIMIT, (), None)
@@ -206,7 +206,7 @@ while True:
 )  # fmt: skip
 def test_who_plays_on_for_ever_does_not_fill_the_referees_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A referee that is killed leaves no record, so that the evaluation was played anew, without end."""
-    monkeypatch.setattr(episode_recorder, "MOST_UNPACKED", 3000)
+    monkeypatch.setattr(episode_recorder, "MAX_UNPACKED_BYTES", 3000)
     cliff = Task.model_validate({"id": "CliffWalking-v1", "episodes": 10})
     rules = {"steps": 10_000, "last": 2, "worst": 0}
     taught = Task.model_validate({"id": "CliffWalking-v1", "max_episode_steps": 4000, "script": rules})
@@ -355,7 +355,9 @@ def test_the_longest_record_of_a_script_is_none_that_publish_refuses() -> None:
         counts_from=count - last, notices=(emoji * 300,) * MAX_NOTICES,
     )  # fmt: skip
     made = make.result(make.entry("alice"), (tiny,) * last, on=task, script=record, lengths=(100,) * last)
-    whole = Result.with_self_hash({**made.document(), "season": "1", "beacon": seal.beacon, "log_tail": emoji * LOG_TAIL})
+    whole = Result.with_self_hash(
+        {**made.document(), "season": "1", "beacon": seal.beacon, "log_tail": emoji * LOG_TAIL_CHARACTERS}
+    )
 
     sealed, _ = encrypt_result(whole, b"trace", 0.0, seal)
 

@@ -388,18 +388,18 @@ def overloaded(request: BaseHTTPRequestHandler) -> None:
     tries="Lets its own web host fail whenever its weights are fetched for a duel that it would lose.",
 )  # fmt: skip
 @pytest.mark.parametrize(
-    ("host", "reaches_others", "is_owners"),
+    ("host", "other_host_answers", "is_owners"),
     [("models.example", True, True), ("models.example", False, False), ("github.com", True, False)],
 )
 @pytest.mark.parametrize("hangs_up", [True, False])
 def test_a_host_that_fails_is_its_owners_unless_it_serves_everybody_or_nothing_is_reached(
-    server: WeightsServer, tmp_path: Path, host: str, reaches_others: bool, is_owners: bool, hangs_up: bool
+    server: WeightsServer, tmp_path: Path, host: str, other_host_answers: bool, is_owners: bool, hangs_up: bool
 ) -> None:
     """Nobody was blamed, so after three tries the duel was left out for good."""
     server.pages.pop("/net.bin", None)
     if not hangs_up:
         server.pages["/net.bin"] = overloaded
-    store = server.store(tmp_path / "store", reaches_others=reaches_others)
+    store = server.store(tmp_path / "store", other_host_answers=other_host_answers)
 
     with pytest.raises(AgentFault) as caught:
         store.fetch([weights(CONTENT, url=f"https://{host}/net.bin")])

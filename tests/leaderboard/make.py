@@ -15,7 +15,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.trace import TraceLeaf
 from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments.comment_standings import preview_state
-from leaderboard.comments.states import TaskReport
+from leaderboard.comments.comment_states import TaskReport
 from leaderboard.core.entry import Entry
 
 NOON = "2026-01-01T12:00:00Z"

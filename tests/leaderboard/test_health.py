@@ -8,7 +8,7 @@ def test_an_empty_board_has_nothing_to_say():
     report = health(samples.empty())
 
     assert (report.recorded, report.last_at, report.last_run) == (0, None, None)
-    assert (report.wanted, report.failed, report.failed_by_us) == (0, 0, 0)
+    assert (report.waiting_count, report.failure_count, report.our_failure_count) == (0, 0, 0)
 
 
 def test_failures_are_told_by_verdict_and_ours_apart():
@@ -17,9 +17,9 @@ def test_failures_are_told_by_verdict_and_ours_apart():
     assert report.failures == {
         "crashed": 1, "invalid": 1, "out_of_memory": 1, "output_limit": 1, "protocol_error": 1, "timeout": 1,
     }  # fmt: skip
-    assert report.ours == {"CartPole-v1": 1}
+    assert report.our_failures == {"CartPole-v1": 1}
     assert report.waiting == {"CartPole-v1": 1}
-    assert (report.wanted, report.failed, report.failed_by_us) == (1, 6, 1)
+    assert (report.waiting_count, report.failure_count, report.our_failure_count) == (1, 6, 1)
 
 
 def test_the_last_run_is_the_newest_of_everything_recorded():

@@ -17,7 +17,7 @@ from leaderboard.api.game_leaderboards import game_document
 from leaderboard.build_standings import OfficialLeaderboard, build_standings
 from leaderboard.comments import render_comment
 from leaderboard.comments.comment_standings import official_report, official_state
-from leaderboard.comments.states import CommentContext, RankReply
+from leaderboard.comments.comment_states import CommentContext, RankReply
 from leaderboard.pages.agent import agent_page
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.site_context import SiteContext

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scripts.github.pull_request.slash_commands import COMMANDS
+from scripts.github.pull_request.slash_commands import SLASH_COMMANDS
 from tests.workflows.engine import Expressions
 from tests.workflows.files import NAMES, WORKFLOWS, jobs, workflow
 
@@ -110,7 +110,7 @@ def test_a_command_is_a_persons_comment_on_a_pull_request(
     assert asked.runs("commands", "command", event=comment(asked.expressions, body, **changes)) is expected
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", SLASH_COMMANDS)
 def test_each_command_starts_the_workflow(asked: Asked, name: str) -> None:
     assert asked.runs("commands", "command", event=comment(asked.expressions, f"/{name}"))
 

@@ -13,11 +13,11 @@ from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.usage import Usage
 from evaluator.model.config.training_script import CountedEpisodes, ScriptRecord
-from evaluator.model.records.result import LOG_TAIL, FirstAttempt, SandboxKind
+from evaluator.model.records.result import LOG_TAIL_CHARACTERS, FirstAttempt, SandboxKind
 from evaluator.model.records.verdict import Verdict
 
 # At most, of one evaluation or duel.
-ATTEMPTS = 2
+MAX_ATTEMPTS = 2
 _Outcome = TypeVar("_Outcome")
 
 
@@ -66,7 +66,7 @@ def with_retry(attempt: Callable[[Event], _AttemptEnd]) -> _AttemptEnd:
     `attempt` sets the event before an observation is shown, or a script's own code begins; what happens after that is final.
     """
     first: FirstAttempt | None = None
-    for left in reversed(range(ATTEMPTS)):
+    for left in reversed(range(MAX_ATTEMPTS)):
         shown, begun = Event(), time.monotonic()
         end = attempt(shown)
         end = replace(end, wall_seconds=time.monotonic() - begun, first=first)
@@ -106,4 +106,4 @@ def with_traceback(log: str, fault: AgentFault | SandboxClosed | None) -> str:
 
 def clean_log(text: str) -> str:
     """The end of a log, with control and bidirectional characters replaced."""
-    return "\n".join(clean_text(line) for line in text[-4 * LOG_TAIL :].splitlines())[-LOG_TAIL:]
+    return "\n".join(clean_text(line) for line in text[-4 * LOG_TAIL_CHARACTERS :].splitlines())[-LOG_TAIL_CHARACTERS:]

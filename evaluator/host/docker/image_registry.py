@@ -240,7 +240,7 @@ class Registry:
 
     def _failure(self, words: str, *, can_be_ours: bool = False) -> AgentFault:
         """The fault of a registry that fails; its owner's if it is somebody's own and this machine reaches others."""
-        if is_common(self._host) or (can_be_ours and not reaches_others()):
+        if is_common(self._host) or (can_be_ours and not other_registry_answers()):
             return AgentFault(Verdict.INTERNAL_ERROR, words)
         return RegistryFault(words)
 
@@ -281,7 +281,7 @@ def is_common(host: str) -> bool:
     return host in _COMMON_HOSTS
 
 
-def reaches_others() -> bool:
+def other_registry_answers() -> bool:
     """Whether another registry answers here, whatever it says."""
     try:
         requests.head(_OTHER_REGISTRY, timeout=_CONNECT_SECONDS, allow_redirects=False).close()

@@ -35,7 +35,7 @@ from evaluator.host.sandboxes.handshake import Hello, Ready
 from evaluator.host.sandboxes.sandbox import Sandbox
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import ClockSettings
-from evaluator.model.records.duel_record import MatchEnd
+from evaluator.model.records.duel_record import SIDES, MatchEnd
 from evaluator.model.records.verdict import Verdict
 
 
@@ -101,7 +101,6 @@ class SideClock:
         return (self._now() if self._answered is None else self._answered) - self._begun
 
 
-DUEL_SIDES = (0, 1)
 # After one side has failed, seconds in which a failure of the other side still counts as one too.
 GRACE_SECONDS = 1.0
 # Seconds for a player to be told how its last matches ended.
@@ -133,7 +132,7 @@ class MatchLoop:
         self._pool, self._connections, self._progress = pool, connections, progress
         clock = pool.game.task.clock
         self._clock = clock
-        self._clocks = [SideClock(clock, side, limits.wall_seconds, time.monotonic) for side in DUEL_SIDES]
+        self._clocks = [SideClock(clock, side, limits.wall_seconds, time.monotonic) for side in SIDES]
         self._wall = limits.wall_seconds
         self._due: list[list[LiveMatch]] = [[], []]
         self._questions: list[Question | None] = [None, None]
@@ -155,17 +154,17 @@ class MatchLoop:
         for lane in range(lanes):
             self._start_next(lane)
         while self._pool.live and not any(self.failures):
-            for side in DUEL_SIDES:
+            for side in SIDES:
                 if self._due[side] and self._questions[side] is None:
                     self._ask(side)
-            if (answer := self._wait(DUEL_SIDES)) is not None:
+            if (answer := self._wait(SIDES)) is not None:
                 self._process_answer(*answer)
         if self._pool.live:
             self._await_other_side()
-        for side in DUEL_SIDES:
+        for side in SIDES:
             if self._connections[side].ends and self.failures[side] is None:
                 self._connections[side].close_politely(time.monotonic() + END_SECONDS)
-        for side in DUEL_SIDES:
+        for side in SIDES:
             if self._questions[side] is not None:
                 self._clocks[side].abandon()
 
@@ -197,7 +196,7 @@ class MatchLoop:
             now = time.monotonic()
             if now > until:
                 return None
-            self._sleep(sides, min(until, *(self._clocks[side].deadline for side in DUEL_SIDES if self._runs(side))) - now)
+            self._sleep(sides, min(until, *(self._clocks[side].deadline for side in SIDES if self._runs(side))) - now)
 
     def _runs(self, side: int) -> bool:
         """Whether this side's clock runs: it was asked, and has not answered."""
@@ -330,7 +329,7 @@ class MatchLoop:
 
     def _finish(self, ended: list[LiveMatch]) -> None:
         """Tell the players that asked for it, and start the next matches."""
-        for side in DUEL_SIDES:
+        for side in SIDES:
             matches = [match for match in ended if match.was_asked(side)] if self._connections[side].ends else []
             if matches:
                 self._connections[side].send(wire.frame(wire.Op.OVER, *over_body(matches, side, self._pool.encoder)))
@@ -338,7 +337,7 @@ class MatchLoop:
             match.position.close()
             self._start_next(match.lane)
             # A game may take long to begin, and whoever has answered meanwhile does not pay for that.
-            for side in DUEL_SIDES:
+            for side in SIDES:
                 self._read_answer(side)
         done, total = self._pool.done, self._pool.total
         points = [0.5 if match.winner is None else float(match.winner == 0) for match in done.values()]
@@ -347,7 +346,7 @@ class MatchLoop:
 
     def _await_other_side(self) -> None:
         """One side failed: wait a moment for the other's answer, which shows whether it failed too."""
-        for side in DUEL_SIDES:
+        for side in SIDES:
             if self.failures[side] is None and self._questions[side] is not None:
                 self._wait((side,), time.monotonic() + GRACE_SECONDS)
 
@@ -397,7 +396,7 @@ def play_duel(setup: DuelSetup) -> DuelTally:
     pool.prepare(lanes.shared)  # while the players import their code
     ready = _await_ready(setup, streams, failures)
     loop: MatchLoop | None = None
-    if len(ready) == len(DUEL_SIDES):
+    if len(ready) == len(SIDES):
         connections = [PlayerConnection(stream, ends=player.ends) for stream, player in ready]
         loop = MatchLoop(pool, connections, setup.limits, setup.progress)
         for player in setup.players:
@@ -407,7 +406,7 @@ def play_duel(setup: DuelSetup) -> DuelTally:
         loop.play(min(len(setup.specs), lanes.shared if all(player.shared for _, player in ready) else lanes.separate))
         failures = loop.failures
     faults = [_final_fault(player, failure) for player, failure in zip(setup.players, failures, strict=True)]
-    out = tuple(side for side in DUEL_SIDES if faults[side] is not None)
+    out = tuple(side for side in SIDES if faults[side] is not None)
     if out:
         reasons = " and ".join(str(fault.verdict) for fault in faults if fault is not None)
         pool.forfeit(out, f"could not go on: {reasons}")

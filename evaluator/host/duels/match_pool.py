@@ -15,7 +15,7 @@ from evaluator.model.records.duel_record import MatchEnd
 
 # Bytes of frames that all live matches buffer before they are hashed.
 MAX_FRAME_BYTES = 1 << 26
-MESSAGE_CHARACTERS = 300
+MATCH_MESSAGE_CHARACTERS = 300
 LISTED_MOVES = 12
 
 
@@ -199,7 +199,7 @@ class MatchPool:
         self._hash_frames(match)
         checksum = match.checksum.close(match.plies, terminated=match.position.over, truncated=False)
         fields: dict[str, Any] = {"offenders": (), "refused": None, "message": "", **more}
-        fields["message"] = fields["message"][:MESSAGE_CHARACTERS]
+        fields["message"] = fields["message"][:MATCH_MESSAGE_CHARACTERS]
         self.done[match.spec.index] = PlayedMatch(
             index=match.spec.index,
             end=end,

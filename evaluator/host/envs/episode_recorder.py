@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from evaluator import wire
 from evaluator.host.errors import AgentFault
-from evaluator.model.records.trace import MOST_UNPACKED
+from evaluator.model.records.trace import MAX_UNPACKED_BYTES
 from evaluator.model.records.verdict import Verdict
 
 Array = npt.NDArray[Any]
@@ -76,7 +76,9 @@ def narrow(values: Array) -> Array:
 
 def most_steps(actions: tuple[wire.Leaf, ...]) -> int:
     """Steps whose actions a trace may hold if each integer takes one byte; nobody needs to play more."""
-    return MOST_UNPACKED // max(leaf.nbytes if leaf.dtype[1] == "f" else max(1, math.prod(leaf.shape)) for leaf in actions)
+    return MAX_UNPACKED_BYTES // max(
+        leaf.nbytes if leaf.dtype[1] == "f" else max(1, math.prod(leaf.shape)) for leaf in actions
+    )
 
 
 def too_many_steps() -> AgentFault:

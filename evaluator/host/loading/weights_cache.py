@@ -33,7 +33,7 @@ _COMMON_HOSTS = (
 )  # fmt: skip
 _COMMON_DOMAIN = ".hf.co"
 # What a machine keeps; the oldest files are removed.
-KEPT_BYTES = 8 << 30
+MAX_CACHE_BYTES = 8 << 30
 _COPY_BYTES = 1 << 20
 
 
@@ -46,12 +46,12 @@ def _is_common(host: str) -> bool:
     return host in _COMMON_HOSTS or f".{host}".endswith(_COMMON_DOMAIN)
 
 
-def reaches_others() -> bool:
+def other_host_answers() -> bool:
     """Whether a host answers here that serves everybody's files."""
     # Imported late: needed after a failure only.
     from evaluator.host.docker import image_registry
 
-    return image_registry.reaches_others()
+    return image_registry.other_registry_answers()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class WeightsCache:
     folder: Path = field(default_factory=lambda: cache_folder("weights"))
     https: "PublicHttps | None" = None
     """How addresses are reached; None for the public internet."""
-    reaches_others: Callable[[], bool] = reaches_others
+    other_host_answers: Callable[[], bool] = other_host_answers
     """Whether another host of such files answers here."""
 
     def path(self, sha256: str) -> Path:
@@ -145,19 +145,19 @@ class WeightsCache:
         """The fault of a file that cannot be had; its owner's if a host is somebody's own and others are reached."""
         words = f"weights {weights.file}: {error}"
         asked_owner = not all(map(_is_common, hosts))
-        is_owners = error.verdict is Verdict.INTERNAL_ERROR and asked_owner and self.reaches_others()
+        is_owners = error.verdict is Verdict.INTERNAL_ERROR and asked_owner and self.other_host_answers()
         fault = RegistryFault(words) if is_owners else AgentFault(error.verdict, words)
         fault.asked_owner = asked_owner
         return fault
 
     def _trim(self, keep: str) -> None:
-        """Remove the oldest files while all together have more than `KEPT_BYTES`."""
+        """Remove the oldest files while all together have more than `MAX_CACHE_BYTES`."""
         files = [path for path in self.folder.iterdir() if path.name != keep and not path.name.startswith(".")]
         with contextlib.suppress(OSError):  # another process removed one
             states = sorted((path.stat().st_mtime, path.stat().st_size, path) for path in files)
             left = sum(size for _, size, _ in states)
             for _, size, path in states:
-                if left <= KEPT_BYTES:
+                if left <= MAX_CACHE_BYTES:
                     return
                 path.unlink(missing_ok=True)
                 left -= size

@@ -18,9 +18,9 @@ MAX_SUBMISSION_BYTES = 1 << 16
 MAX_CHALLENGE_BYTES = 1 << 20
 MAX_YAML_DEPTH = 12
 # Of a number. Python fails to print one of more than 4,300 digits, which may be written in hexadecimal.
-MOST_BITS = 63
+MAX_BITS = 63
 # Of manifests: with all that are kept some 100 MB at most.
-KEPT_BYTES = 1 << 11
+KEPT_MANIFEST_BYTES = 1 << 11
 LineNumber = NewType("LineNumber", int)
 Model = TypeVar("Model", bound=Frozen)
 LineNumbers = dict[tuple[int | str, ...], LineNumber]
@@ -54,7 +54,7 @@ def parse_submission(content: bytes, name: str = "submission.yml") -> Submission
     Raises:
         LoadError: the document is invalid.
     """
-    return _parse_kept(content, name) if len(content) <= KEPT_BYTES else _parse_submission(content, name)
+    return _parse_kept(content, name) if len(content) <= KEPT_MANIFEST_BYTES else _parse_submission(content, name)
 
 
 def _parse_submission(content: bytes, name: str) -> Submission:
@@ -189,9 +189,9 @@ def _value(node: yaml.Node, path: tuple[int | str, ...], lines: LineNumbers, nam
     except (ValueError, OverflowError) as error:
         written = f"{name}:{lines[path]}: {node.value[:40]!r}"
         raise LoadError(f"{written} looks like a number or a date but is none; write it in quotes") from error
-    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
         written = f"{name}:{lines[path]}: {node.value[:40]!r}"
-        raise LoadError(f"{written} is a number of more than {MOST_BITS} bits; write a smaller one, or a text in quotes")
+        raise LoadError(f"{written} is a number of more than {MAX_BITS} bits; write a smaller one, or a text in quotes")
     return value
 
 

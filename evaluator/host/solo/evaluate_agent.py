@@ -42,7 +42,7 @@ from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.config.training_script import CountedEpisodes
 from evaluator.model.records.result import RESULT_SCHEMA, Devices, Result, SandboxKind, Tier, WantedResult
-from evaluator.model.records.trace import MOST_UNPACKED, EpisodeTrace, Trace, TraceLeaf, largest_trace
+from evaluator.model.records.trace import MAX_UNPACKED_BYTES, EpisodeTrace, Trace, TraceLeaf, largest_trace
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 
@@ -128,7 +128,10 @@ def make_evaluation(request: EvaluationRequest, end: EvaluationEnd, now: datetim
     trace = _trace(key, end.episodes) if end.verdict is Verdict.OK else None
     content = trace.serialised() if trace else None
     unpacked = max(leaf.unpacked_bytes(trace.steps()) for leaf in trace.actions) if trace else 0
-    for size, most in ((len(content or b""), largest_trace(sealed=request.secret is not None)), (unpacked, MOST_UNPACKED)):
+    for size, most in (
+        (len(content or b""), largest_trace(sealed=request.secret is not None)),
+        (unpacked, MAX_UNPACKED_BYTES),
+    ):
         if size > most:
             return make_evaluation(request, _without_trace(end, size, most), now)
     counted = end.counted or CountedEpisodes(first=0, returns=(), lengths=())

@@ -30,7 +30,7 @@ KEEP_SECONDS = 30.0
 # What nobody continued for this long is removed.
 _KEPT_SECONDS = 14 * 86400.0
 # The same evaluation may be continued so often: whoever could break the evaluator at will gets no more starts than that.
-MOST_CONTINUATIONS = 9
+MAX_CONTINUATIONS = 9
 
 
 @functools.cache
@@ -212,8 +212,8 @@ class PartialFolder:
         if first is None or first.begins != begins:
             file.truncate(0)
             record = PartialRecord(file=file, path=path, clock=self.clock, keep_seconds=self.keep_seconds)
-        elif len(record.continuations) >= MOST_CONTINUATIONS:
-            raise _refused(path, f"was continued {MOST_CONTINUATIONS} times already")
+        elif len(record.continuations) >= MAX_CONTINUATIONS:
+            raise _refused(path, f"was continued {MAX_CONTINUATIONS} times already")
         elif record.episodes:
             record.continuations += (len(record.episodes),)
         record.begin(begins)

@@ -41,7 +41,7 @@ def _known(kind: str) -> str:
     return kind
 
 
-Kind = Annotated[str, StringConstraints(max_length=200), AfterValidator(_known)]
+MetricKind = Annotated[str, StringConstraints(max_length=200), AfterValidator(_known)]
 
 
 class Metric(Frozen):
@@ -49,7 +49,7 @@ class Metric(Frozen):
 
     name: Line
     """As the board shows it."""
-    kind: Kind
+    kind: MetricKind
     """How it is computed: one of ours, or a host's own `module:function` over the episodes."""
     direction: Direction
     """`higher` or `lower` is better: required, because a board that guesses sorts the wrong way silently."""

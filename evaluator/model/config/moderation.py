@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from evaluator.model.base import Frozen
-from evaluator.model.identifiers import Digest, FolderName, Login, LongLine, Url
+from evaluator.model.identifiers import CommitSha, Digest, FolderName, Login, LongLine, Url
 
 _Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
 _Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
@@ -73,7 +73,7 @@ class Quarantine(Frozen):
     """The evaluation of the first hidden result, in UTC and in quotes: "2026-05-01T12:00:00Z"."""
     until: _Moment
     """When it was declared: what is evaluated later counts."""
-    commit: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+    commit: CommitSha
     """The commit since which something was wrong."""
     login: Login | None = None
     """Only results of this owner, and duels with it; all owners when left out."""

@@ -12,8 +12,8 @@ from evaluator.model.config.limits import Limits
 from evaluator.model.identifiers import Digest, FolderName, Line, Login, Seed, TaskId, safe_path_segment
 from evaluator.model.records.result import (
     FILE_DIGITS,
-    LOG_TAIL,
-    MESSAGE,
+    LOG_TAIL_CHARACTERS,
+    MESSAGE_CHARACTERS,
     Beacon,
     Cost,
     FirstAttempt,
@@ -85,9 +85,9 @@ class PlayerRecord(Frozen):
     verdict: Verdict = Verdict.OK
     """ok, or what ended it before its last match: it forfeits the rest. In a duel that failed on our side internal_error if
     only this player's registry failed, while others could be reached."""
-    message: str = Field(default="", max_length=MESSAGE)
+    message: str = Field(default="", max_length=MESSAGE_CHARACTERS)
     """What went wrong; the agent may have written it."""
-    log_tail: str = Field(default="", max_length=LOG_TAIL)
+    log_tail: str = Field(default="", max_length=LOG_TAIL_CHARACTERS)
     """The end of what the agent printed."""
     cost: Cost = Cost()
     """What it used; wall seconds are the ones it was thinking, steps its own moves."""
@@ -133,7 +133,7 @@ class Duel(StoredRecord):
     """What measured: the protocol, the packages that measure, the base image, and the players' extras."""
     verdict: Verdict
     """ok, or internal_error: what a player does is told by its matches."""
-    message: str = Field(default="", max_length=MESSAGE)
+    message: str = Field(default="", max_length=MESSAGE_CHARACTERS)
     """What failed on our side."""
     seeds: tuple[Seed, ...] = ()
     """One for each two matches: of the game and of its opening."""

@@ -5,17 +5,17 @@ from typing import Annotated, Any, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from evaluator.model.base import Frozen
-from evaluator.model.identifiers import Digest, FolderName, Line, Login
+from evaluator.model.identifiers import CommitSha, Digest, FolderName, Line, Login
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
 
 PREVIEW_SCHEMA = 1
-AGENTS = 4
+MAX_AGENTS = 4
 # Of one agent in one game: its validation, then opponents.
-DUELS = 6
+MAX_DUELS = 6
+MAX_FAULTS, MAX_SKIPPED, NOTE_CHARACTERS = 50, 100, 1000
 
-Sha = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
-Note = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+Note = Annotated[str, StringConstraints(min_length=1, max_length=NOTE_CHARACTERS)]
 
 
 class PreviewedAgent(Frozen):
@@ -27,11 +27,11 @@ class PreviewedAgent(Frozen):
     """Which version; null where the folder could not be read."""
     name: Line | None = None
     """What its manifest calls it."""
-    faults: tuple[Note, ...] = Field(default=(), max_length=50)
+    faults: tuple[Note, ...] = Field(default=(), max_length=MAX_FAULTS)
     """Why it was not played, each with its place."""
     results: tuple[Result, ...] = Field(default=(), max_length=200)
     """One per task that was played, in the challenge's order; without log tails."""
-    duels: tuple[Duel, ...] = Field(default=(), max_length=200 * DUELS)
+    duels: tuple[Duel, ...] = Field(default=(), max_length=200 * MAX_DUELS)
     """Of each game its validation, then its duels with others; without log tails, and no move is said to have taken time."""
 
     @model_validator(mode="after")
@@ -53,8 +53,8 @@ class PreviewedAgent(Frozen):
         pairs = [(duel.task, duel.players[0].name, duel.players[1].name) for duel in self.duels]
         if len(set(pairs)) != len(pairs):
             raise ValueError("two players met twice")
-        if any([task for task, _, _ in pairs].count(task) > DUELS for task in {task for task, _, _ in pairs}):
-            raise ValueError(f"a preview plays {DUELS} duels of an agent in a game")
+        if any([task for task, _, _ in pairs].count(task) > MAX_DUELS for task in {task for task, _, _ in pairs}):
+            raise ValueError(f"a preview plays {MAX_DUELS} duels of an agent in a game")
         return self
 
 
@@ -62,12 +62,12 @@ class Preview(Frozen):
     """One preview run."""
 
     schema_version: int = Field(default=PREVIEW_SCHEMA, alias="schema", ge=1, le=PREVIEW_SCHEMA)
-    head_sha: Sha
+    head_sha: CommitSha
     """The commit whose folders were played."""
-    evaluator_sha: Sha
+    evaluator_sha: CommitSha
     """The commit of main that played them."""
-    agents: tuple[PreviewedAgent, ...] = Field(default=(), max_length=AGENTS)
-    skipped: tuple[Note, ...] = Field(default=(), max_length=100)
+    agents: tuple[PreviewedAgent, ...] = Field(default=(), max_length=MAX_AGENTS)
+    skipped: tuple[Note, ...] = Field(default=(), max_length=MAX_SKIPPED)
     """What was left out, and why."""
 
     @model_validator(mode="after")

@@ -27,8 +27,8 @@ RESULT_SCHEMA = 2
 # Digits of a key that name a record's file. 48 bits are no accident: but where the beacon is known, as in a sealed season,
 # a participant can look for two versions that share them.
 FILE_DIGITS = 12
-LOG_TAIL = 2000
-MESSAGE = 1000
+LOG_TAIL_CHARACTERS = 2000
+MESSAGE_CHARACTERS = 1000
 # The file-name ending of an attempt that failed on our side.
 _TRY = re.compile(r"\.try[1-9]$")
 
@@ -99,7 +99,7 @@ class FirstAttempt(Frozen):
 
     verdict: Literal[Verdict.TIMEOUT, Verdict.INTERNAL_ERROR]
     """How it ended: anything else would have counted."""
-    message: str = Field(default="", max_length=MESSAGE)
+    message: str = Field(default="", max_length=MESSAGE_CHARACTERS)
     """Why, in one line."""
     wall_seconds: float = Field(ge=0)
     """Seconds that it took."""
@@ -198,9 +198,9 @@ class Result(StoredRecord):
     runtime_digest: Digest
     """What measured: the protocol, the packages that measure, the base image, and the agent's extras."""
     verdict: Verdict
-    message: str = Field(default="", max_length=MESSAGE)
+    message: str = Field(default="", max_length=MESSAGE_CHARACTERS)
     """What went wrong, in one or a few lines; the agent may have written it."""
-    log_tail: str = Field(default="", max_length=LOG_TAIL)
+    log_tail: str = Field(default="", max_length=LOG_TAIL_CHARACTERS)
     """The end of what the agent printed."""
     seeds: tuple[Seed, ...] = ()
     """The seed of each episode."""

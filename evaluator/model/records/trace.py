@@ -21,7 +21,7 @@ TRACE_SCHEMA = 1
 # GitHub refuses files of more than 100 MiB.
 MAX_TRACE_BYTES = 95 << 20
 # Of one leaf, unpacked: a thousand million steps. The lengths are the record's own, so they alone are no bound.
-MOST_UNPACKED = 1 << 30
+MAX_UNPACKED_BYTES = 1 << 30
 # What a sealed trace file holds besides its content, at most.
 _SEALED_EXTRA = 128
 _DTYPES = ("u1", "i1", "<u2", "<i2", "<u4", "<i4", "<i8", "<u8", "<f4", "<f8", "<f2")
@@ -50,7 +50,7 @@ class TraceLeaf(Frozen):
     """Base64 of the zlib-compressed bytes."""
 
     def unpacked_bytes(self, steps: int) -> int:
-        """Bytes of the actions of so many steps; of at most `MOST_UNPACKED` a file is read."""
+        """Bytes of the actions of so many steps; of at most `MAX_UNPACKED_BYTES` a file is read."""
         return steps * math.prod(self.shape) * int(self.dtype[-1])
 
     def array(self, steps: int) -> "npt.NDArray[np.generic]":
@@ -64,7 +64,7 @@ class TraceLeaf(Frozen):
         if self.dtype not in _DTYPES or not is_recordable(self.shape):
             raise ValueError("an action leaf of unknown type or shape")
         dtype, size = np.dtype(self.dtype), self.unpacked_bytes(steps)
-        if size > MOST_UNPACKED:
+        if size > MAX_UNPACKED_BYTES:
             raise ValueError("more actions than any file holds")
         try:
             unpack = zlib.decompressobj()

@@ -16,7 +16,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import return_spreads
 from leaderboard.charts.interval_charts import ChartScale, chart_scale, interval_element, task_scale
 from leaderboard.charts.social_cards import HOME_CARD, card_files
-from leaderboard.core.eligibility import LOCAL
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import Estimate
 from leaderboard.core.parallel import SINGLE_PARTITION, Partition, batches
 from leaderboard.core.standings import Standings
@@ -190,7 +190,7 @@ def reader_commands(standings: Standings, context: SiteContext, profile: AgentPr
     results = [entered.result for entered in profile.task_results if entered.result]
     official = [result for result in results if result.tier is Tier.OFFICIAL]
     recorded = f"results/*/{shlex.quote(entry.login)}/{shlex.quote(entry.agent)}"
-    is_local = entry.login == LOCAL
+    is_local = entry.login == EXAMPLES_LOGIN
     folder = f"{'example_agents' if is_local else f'submissions/{entry.login}'}/{entry.agent}"
     return ReaderCommands(
         fetch=_fetch(repository, standings.challenge.season, entry.login, entry.agent) if official and repository else "",

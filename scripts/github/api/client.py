@@ -40,6 +40,13 @@ FILTERED_RUNS = 1000
 ARTIFACT_PAGES = 10
 # Ten thousand comments would cost a hundred of an hour's thousand requests whenever their pull request is told something.
 COMMENTS_LISTED = 500
+# What is left of the hour's requests, and of its points of GraphQL, by whom. Reports leave it to commands, official runs and
+# the hourly run, and commands, which anybody may write, to the others. An answer to a command takes two points and no
+# request, a run that is started again six requests, twenty announcements two points, a question about commits one.
+REPORTS_LEAVE_REQUESTS, COMMANDS_LEAVE_REQUESTS = 80, 40
+COMMANDS_LEAVE_POINTS, COMMIT_FACTS_LEAVE_POINTS = 100, 50
+# Of either.
+ANNOUNCEMENTS_LEAVE = 100
 
 
 class GitHubError(CommandError):

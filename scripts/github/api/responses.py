@@ -59,6 +59,10 @@ class WorkflowRun:
     """None until it has ended."""
     created_at: str = ""
 
+    def is_of(self, workflow: str) -> bool:
+        """Whether it is of the workflow in that file."""
+        return self.path.partition("@")[0] == f".github/workflows/{workflow}"
+
 
 @dataclass(frozen=True, kw_only=True, config=_ANSWER)
 class PullRequest:

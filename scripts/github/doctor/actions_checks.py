@@ -137,7 +137,7 @@ def check_fork_workflows(github: GitHub, place: SettingLocation) -> SettingFindi
 
 
 @check("Evaluator image", "packages", "Package evaluator › Package settings › Change visibility: public")
-def check_image(github: GitHub, place: SettingLocation) -> SettingFinding:
+def check_evaluator_image(github: GitHub, place: SettingLocation) -> SettingFinding:
     """Whether previews, which have no token, can pull the image; the API cannot change its visibility."""
     repository = github.setting("") or {}
     owner, login = repository.get("owner") or {}, str((repository.get("owner") or {}).get("login", ""))
@@ -281,6 +281,6 @@ def check_action_pins(github: GitHub, place: SettingLocation) -> SettingFinding:
 
 
 ACTIONS_CHECKS: tuple[Check, ...] = (
-    check_actions, check_allowed_actions, check_workflows, check_policies, check_fork_workflows, check_image, check_token,
-    check_approval, check_action_pins,
+    check_actions, check_allowed_actions, check_workflows, check_policies, check_fork_workflows, check_evaluator_image,
+    check_token, check_approval, check_action_pins,
 )  # fmt: skip

@@ -20,10 +20,11 @@ from evaluator.model.base import error_in_words
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import DUEL_SCHEMA, Duel
 from evaluator.model.records.parse import parse_duel, parse_result
-from evaluator.model.records.result import MESSAGE, RESULT_SCHEMA, Provenance, Result, Tier
+from evaluator.model.records.result import MESSAGE_CHARACTERS, RESULT_SCHEMA, Provenance, Result, Tier
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import Entry
-from leaderboard.core.store import RESULT, TRACE, write_atomically
+from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, write_atomically
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
 from scripts.console import escape_commands, say
 from scripts.github.official.commit_facts import CommitFacts
@@ -33,7 +34,7 @@ from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_workload
 from scripts.github.workflow.event import COMMIT_SHA
 from scripts.github.workflow.plan_context import season_secret
-from scripts.repository.layout import LOCAL, record_store
+from scripts.repository.layout import record_store
 from scripts.repository.season_file import seal_result
 from scripts.verification.verify_records import VerificationJob, verify_jobs
 
@@ -69,7 +70,9 @@ def _item_commits(work: Workload, item: WorkloadItem) -> set[str]:
     """The commits that an item's record depends on; in a duel an example's commit matters only as the beacon."""
     seeds = {item.wanted.beacon} if COMMIT_SHA.fullmatch(item.wanted.beacon) else set()
     is_alone = isinstance(item, WorkItem)
-    return {work.version_commits[entry.version] for entry in item.players if is_alone or entry.login != LOCAL} | seeds
+    return {
+        work.version_commits[entry.version] for entry in item.players if is_alone or entry.login != EXAMPLES_LOGIN
+    } | seeds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +138,7 @@ class ExpectedRound:
 
     def _login_id(self, entry: Entry) -> int | None:
         """None for examples, which belong to no account."""
-        commit = None if entry.login == LOCAL else self.facts.get(self.work.version_commits[entry.version])
+        commit = None if entry.login == EXAMPLES_LOGIN else self.facts.get(self.work.version_commits[entry.version])
         return commit.login_id_of(entry.login) if commit else None
 
     def _signed(self, item: WorkloadItem) -> bool | None:
@@ -149,7 +152,7 @@ class ExpectedRound:
         expected = {name: value for name, value in self._expected_fields(item).items() if name != "tier"}
         evaluated_at = self.now.strftime("%Y-%m-%dT%H:%M:%SZ")
         failed: dict[str, Any] = {
-            **expected, "class": Tier.OFFICIAL, "verdict": Verdict.INTERNAL_ERROR, "message": message[:MESSAGE],
+            **expected, "class": Tier.OFFICIAL, "verdict": Verdict.INTERNAL_ERROR, "message": message[:MESSAGE_CHARACTERS],
             "beacon_verified": self._signed(item),
             "provenance": Provenance(commit=self.work.sha, run_url=self.official.run_url, evaluated_at=evaluated_at),
         }  # fmt: skip
@@ -240,9 +243,9 @@ def _decrypt_copy(file: ShardFile, copy: ShardFile, secret: SeasonSecret) -> boo
         content = plain
     except READ_ERRORS:  # Whatever reads a sealed file in place of an open one refuses it.
         pass
-    write_atomically(copy.shard / "results" / (copy.path + RESULT), content)
+    write_atomically(copy.shard / "results" / (copy.path + RECORD_ENDING), content)
     if trace is not None:
-        write_atomically(copy.shard / "traces" / (copy.path + TRACE), trace)
+        write_atomically(copy.shard / "traces" / (copy.path + TRACE_ENDING), trace)
     return True
 
 

@@ -10,16 +10,15 @@ from typing import Any
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
+from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from scripts.console import CommandError, escape_commands, say
 from scripts.git.git_repository import full_sha
+from scripts.github.api.client import COMMIT_FACTS_LEAVE_POINTS
 from scripts.github.workflow.event import COMMIT_SHA
-from scripts.repository.layout import LOCAL
 
 COMMITS_PER_QUERY = 100
 # After a failure: GitHub may have stopped a large query for its time.
 COMMITS_PER_SMALL_QUERY = 25
-# Points of the hourly limit that are left for others; a query costs one.
-POINTS_RESERVED = 50
 
 _FACTS_FRAGMENT = """fragment facts on Commit {
   signature { isValid wasSignedByGitHub }
@@ -84,7 +83,7 @@ def known_facts(records: Iterable[Result | Duel]) -> dict[str, CommitFacts]:
     for record in records:
         side, is_alone = record.sides[0], isinstance(record, Result) or record.is_validation
         is_known = record.tier is Tier.OFFICIAL and record.beacon_verified is not None
-        if is_known and is_alone and side.login != LOCAL and COMMIT_SHA.fullmatch(record.beacon):
+        if is_known and is_alone and side.login != EXAMPLES_LOGIN and COMMIT_SHA.fullmatch(record.beacon):
             known = facts.get(record.beacon)
             authors = {side.login.casefold(): side.login_id} if side.login_id is not None else {}
             facts[record.beacon] = CommitFacts(
@@ -137,4 +136,4 @@ def _stop_reason(answer: dict[str, Any]) -> str:
         errors = answer.get("errors") or [{}]
         return " ".join(str(errors[0].get("message") or "GitHub gave no reason").split())[:200]
     left = (data.get("rateLimit") or {}).get("remaining", 0)
-    return f"{left} points are left of this hour's limit" if left < POINTS_RESERVED else ""
+    return f"{left} points are left of this hour's limit" if left < COMMIT_FACTS_LEAVE_POINTS else ""

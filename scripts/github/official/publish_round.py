@@ -15,7 +15,7 @@ from evaluator.model.config.submission import WeightsFile
 from evaluator.model.records.parse import parse_record
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
-from leaderboard.core.store import RESULT, write_atomically
+from leaderboard.core.store import RECORD_ENDING, write_atomically
 from leaderboard.text.escape_markdown import code
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import open_branches, read_recorded, tip_of
@@ -172,7 +172,7 @@ def _missing_items(official: OfficialRun, assignment: ShardAssignment, accepted:
     with open_branches(official.clone, work.challenge.season) as branches:
         brought |= branches.objects(branches.tips().get(RESULTS_BRANCH)).keys()
     items = [item for number in range(len(work.packing.shards)) for item in work.shard(number)]
-    left = [item for item in items if item_path(item) + RESULT not in brought]
+    left = [item for item in items if item_path(item) + RECORD_ENDING not in brought]
     return _still_wanted(official, left) if left else []
 
 

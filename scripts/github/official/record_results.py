@@ -20,15 +20,15 @@ from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.parse import parse_duel, parse_record, parse_result
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import quarantine_of
+from leaderboard.core.eligibility import EXAMPLES_LOGIN, quarantine_of
 from leaderboard.core.parallel import run_in_background
-from leaderboard.core.store import RESULT, TRACE, TRY_INFIX, ResultStore, write_atomically
+from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, TRY_INFIX, ResultStore, write_atomically
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, read_records_without_facts
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import OfficialRun, Workload, read_moderation_at
-from scripts.repository.layout import LOCAL, RESULTS_BRANCH, record_store
+from scripts.repository.layout import RESULTS_BRANCH, record_store
 from scripts.runs.play_duels import outcome_for_log
 
 REPLACED_FILE = "replaced.json"
@@ -46,7 +46,7 @@ def amended_records(
     if not ready:
         return
     for path, record, content in read_records_without_facts(official.clone, results_sha):
-        if path.removesuffix(RESULT) in ready and (secret or not record.is_sealed):
+        if path.removesuffix(RECORD_ENDING) in ready and (secret or not record.is_sealed):
             yield _with_facts(work, record, facts, secret), object_name(content)
 
 
@@ -68,7 +68,7 @@ def _with_facts(
 
 def _login_id(work: Workload, side: Result | PlayerRecord, facts: Mapping[str, CommitFacts]) -> int | None:
     """The account behind a version; one that left main has only the commit of its seeds to tell it."""
-    if side.login == LOCAL:
+    if side.login == EXAMPLES_LOGIN:
         return None
     commit = work.version_commits.get(side.version) or (side.beacon if isinstance(side, Result) else "")
     return facts[commit].login_id_of(side.login)
@@ -78,7 +78,7 @@ def write_amended(records: list[AmendedRecord], accepted: Path) -> list[Path]:
     """Write the records and the names of the objects that they replace to the accepted folder; returns the files."""
     store = record_store(accepted)
     files = [store.write(record) for record, _ in records]
-    replaced = {record.path() + RESULT: name for record, name in records}
+    replaced = {record.path() + RECORD_ENDING: name for record, name in records}
     write_atomically(accepted / REPLACED_FILE, json.dumps(replaced, indent=1, sort_keys=True).encode() + b"\n")
     return files
 
@@ -213,7 +213,7 @@ def _without_replayed(
     """The existing objects without those in quarantine that a new record replaces; the branch's history keeps them."""
     if not any(quarantine.replay for quarantine in moderation.quarantines):
         return existing
-    names = ((record.path() + RESULT, *_names_of_tries(record)) for _, record in part)
+    names = ((record.path() + RECORD_ENDING, *_names_of_tries(record)) for _, record in part)
     paths = [path for of_record in names for path in of_record if path in existing]
     replayed = set()
     for path, content in zip(paths, branches.repository.read([existing[path] for path in paths]), strict=True):
@@ -225,7 +225,7 @@ def _without_replayed(
 
 def _names_of_tries(record: Result | Duel) -> list[str]:
     """The paths on the results branch of tries that failed on our side."""
-    return [f"{record.path()}{TRY_INFIX}{number}{RESULT}" for number in range(1, INTERNAL_ERROR_TRIES + 1)]
+    return [f"{record.path()}{TRY_INFIX}{number}{RECORD_ENDING}" for number in range(1, INTERNAL_ERROR_TRIES + 1)]
 
 
 def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], replaced: Mapping[str, str]) -> list[NewFile]:
@@ -236,14 +236,14 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], repla
     fresh = []
     for file, record in files:
         path = record.path()
-        if path + RESULT in replaced:
-            if existing.get(path + RESULT) == replaced[path + RESULT]:
-                fresh.append((file, record, path + RESULT))
+        if path + RECORD_ENDING in replaced:
+            if existing.get(path + RECORD_ENDING) == replaced[path + RECORD_ENDING]:
+                fresh.append((file, record, path + RECORD_ENDING))
             continue
-        if path + RESULT in existing:
+        if path + RECORD_ENDING in existing:
             continue
         if record.verdict is not Verdict.INTERNAL_ERROR:
-            fresh.append((file, record, path + RESULT))
+            fresh.append((file, record, path + RECORD_ENDING))
             continue
         tries = _names_of_tries(record)
         name = object_name(file.read_bytes())
@@ -278,7 +278,7 @@ def _build_commits(
     for file, record, path in fresh:
         recorded.append((path, file))
         if isinstance(record, Result) and record.trace_sha256 and path not in replaced:
-            traced.append((path.removesuffix(RESULT) + TRACE, store.trace_of(file)))
+            traced.append((path.removesuffix(RECORD_ENDING) + TRACE_ENDING, store.trace_of(file)))
     built = {}
     for branch, files in ((RESULTS_BRANCH, recorded), (branches.traces, traced)):
         if files:

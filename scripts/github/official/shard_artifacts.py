@@ -16,7 +16,7 @@ from evaluator.model.base import error_in_words
 from evaluator.model.records.duel_record import duel_path
 from evaluator.model.records.result import result_path
 from evaluator.model.records.trace import MAX_TRACE_BYTES
-from leaderboard.core.store import RESULT, TRACE
+from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING
 from leaderboard.planning.missing import DuelWorkItem
 from scripts.github.official.shard_jobs import CLAIM_FILE, ShardAssignment, ShardClaim
 from scripts.github.official.workload import Workload, WorkloadItem
@@ -46,12 +46,12 @@ class ShardFile:
     @property
     def result(self) -> Path:
         """Path of the result file."""
-        return self.shard / "results" / (self.path + RESULT)
+        return self.shard / "results" / (self.path + RECORD_ENDING)
 
     @property
     def trace(self) -> Path:
         """Path of the trace file, which may be missing; a duel has none."""
-        return self.shard / "traces" / (self.path + TRACE)
+        return self.shard / "traces" / (self.path + TRACE_ENDING)
 
 
 def item_path(item: WorkloadItem) -> str:
@@ -101,14 +101,17 @@ def read_shard(folder: Path, assignment: ShardAssignment, work: Workload) -> tup
     items = {item_path(item): item for item in work.shard(number)}
     expected = replace(assignment, shards=count, shard=number).claim(tuple(item.wanted.key() for item in items.values()))
     traced = (path for path, item in items.items() if not isinstance(item, DuelWorkItem))
-    results, traces = (f"results/{path}{RESULT}" for path in items), (f"traces/{path}{TRACE}" for path in traced)
+    results, traces = (
+        (f"results/{path}{RECORD_ENDING}" for path in items),
+        (f"traces/{path}{TRACE_ENDING}" for path in traced),
+    )
     files, strange = _survey(folder, {CLAIM_FILE, *results, *traces})
     if _read_claim(folder, files) != expected:
         raise ShardClaimError(f"{CLAIM_FILE} is not what shard {number} of this round was asked")
     shard_files = []
     for path, item in items.items():
-        if (result := f"results/{path}{RESULT}") in files:
-            trace = f"traces/{path}{TRACE}"
+        if (result := f"results/{path}{RECORD_ENDING}") in files:
+            trace = f"traces/{path}{TRACE_ENDING}"
             fault = files[result] or files.get(trace, "")
             if trace not in files and os.path.lexists(folder / trace):
                 fault = fault or f"{trace!r} lies behind a link"
@@ -148,7 +151,7 @@ def _survey(folder: Path, expected_files: set[str]) -> tuple[dict[str, str], lis
 def _file_fault(path: str, status: os.stat_result) -> str:
     if not stat.S_ISREG(status.st_mode):
         return f"{path!r} is not a plain file"
-    most = MAX_TRACE_BYTES if path.endswith(TRACE) else MAX_RESULT_BYTES
+    most = MAX_TRACE_BYTES if path.endswith(TRACE_ENDING) else MAX_RESULT_BYTES
     return f"{path!r} is too large: {status.st_size:,} bytes, more than {most:,}" if status.st_size > most else ""
 
 

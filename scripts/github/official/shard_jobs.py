@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
-from evaluator.host.attempts.attempt import ATTEMPTS
+from evaluator.host.attempts.attempt import MAX_ATTEMPTS
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
 from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelRequest
 from evaluator.host.errors import SandboxError
@@ -21,9 +21,8 @@ from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.model.base import Frozen
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import SubmissionKind
-from evaluator.model.identifiers import Digest
+from evaluator.model.identifiers import CommitSha, Digest
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.preview import Sha
 from evaluator.model.records.result import Result, Tier
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore, write_atomically
@@ -68,8 +67,8 @@ class ShardClaim(Frozen):
     schema_version: int = Field(default=1, alias="schema", ge=1, le=1)
     shard: int = Field(ge=0, lt=256)
     shards: int = Field(ge=1, le=256)
-    sha: Sha
-    results_sha: Sha | None
+    sha: CommitSha
+    results_sha: CommitSha | None
     """None before the first results."""
     keys: tuple[Digest, ...] = Field(max_length=100_000)
 
@@ -263,10 +262,10 @@ def _warm_images(evaluator: Evaluator, items: Iterable[WorkloadItem]) -> None:
 
 def longest_seconds(limits: Limits, *, is_duel: bool) -> float:
     """The longest time an evaluation or a duel can take: two starts, and all that the watchdog allows."""
-    starts = ATTEMPTS * (PULL_SECONDS + LOAD_SECONDS + 2 * limits.start_seconds)
+    starts = MAX_ATTEMPTS * (PULL_SECONDS + LOAD_SECONDS + 2 * limits.start_seconds)
     if is_duel:
         return starts + WALL_FACTOR * limits.wall_seconds + WALL_SPARE
-    return starts + ATTEMPTS * START_SLOT_SECONDS + limits.wall_seconds
+    return starts + MAX_ATTEMPTS * START_SLOT_SECONDS + limits.wall_seconds
 
 
 def _job(official: OfficialRun, runner: DuelRunner, work: Workload, item: WorkloadItem) -> ParallelJob[Played]:

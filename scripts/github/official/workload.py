@@ -23,12 +23,11 @@ from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
-from evaluator.model.identifiers import Digest
+from evaluator.model.identifiers import CommitSha, Digest
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.preview import Sha
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import without_quarantined
+from leaderboard.core.eligibility import EXAMPLES_LOGIN, without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning import plan_round
@@ -49,7 +48,6 @@ from scripts.github.workflow.plan_context import (
     refuse_changed_seeds,
 )
 from scripts.repository.checkout import base_image, open_checkout
-from scripts.repository.layout import LOCAL
 from scripts.repository.season_file import SEASON_FILE, SeasonFile, parse_seasons
 
 ConfigFile = TypeVar("ConfigFile")
@@ -243,7 +241,7 @@ def _commits_without_facts(
         is_open = record.beacon_verified is None and record.season == challenge.season
         if not is_open or record.verdict is Verdict.INTERNAL_ERROR:
             continue
-        shas = {commits.get(side.version) for side in record.sides if side.login != LOCAL}
+        shas = {commits.get(side.version) for side in record.sides if side.login != EXAMPLES_LOGIN}
         if COMMIT_SHA.fullmatch(record.beacon):
             # A result of a version that left main: the commit of its seeds is one that brought it.
             shas = (shas - {None} if isinstance(record, Result) else shas) | {record.beacon}
@@ -278,9 +276,9 @@ class NothingMissing(Frozen):
 
     form: int = Field(default=1, ge=1, le=1)
     """Version of this format."""
-    main: Sha
+    main: CommitSha
     """The commit of main: agents, rules, history, and the software that plans."""
-    results: Sha | None
+    results: CommitSha | None
     """The commit of the results branch; null before the first one."""
     runtime: Digest
     """The evaluator: its runtime digest."""

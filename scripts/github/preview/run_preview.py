@@ -19,16 +19,32 @@ from evaluator.host.progress import ignore_progress
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import AGENT, LOGIN
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.preview import AGENTS, DUELS, Preview, PreviewedAgent
+from evaluator.model.records.preview import (
+    MAX_AGENTS,
+    MAX_DUELS,
+    MAX_FAULTS,
+    MAX_SKIPPED,
+    NOTE_CHARACTERS,
+    Preview,
+    PreviewedAgent,
+)
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments.comment_standings import preview_state
+from leaderboard.comments.comment_states import (
+    Broken,
+    CommentContext,
+    CommentState,
+    NoRun,
+    NoRunReason,
+    Refused,
+    Withdrawn,
+)
 from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import Broken, CommentContext, CommentState, NoRun, NoRunReason, Refused, WithdrawnEntry
-from leaderboard.core.eligibility import without_quarantined
+from leaderboard.core.eligibility import EXAMPLES_LOGIN, without_quarantined
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
@@ -43,14 +59,11 @@ from scripts.github.preview.preview_artifact import LOG_FILE, PREVIEW_BYTES, PRE
 from scripts.github.workflow.event import PullEvent, WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
-from scripts.repository.layout import LOCAL, SUBMISSIONS
+from scripts.repository.layout import SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
 from scripts.runs.play_duels import DuelRunner, log_line, player_names
 from scripts.standings.recorded_standings import final_entries, with_presence_beacons
-
-MAX_NOTES, NOTE_CHARACTERS = 100, 1000
-MAX_FAULTS = 50
 
 
 @dataclass(kw_only=True)
@@ -115,7 +128,7 @@ class PreviewSession:
 
     def skip(self, line: str) -> None:
         """Note what is not played, and why."""
-        if len(self.skipped) < MAX_NOTES:
+        if len(self.skipped) < MAX_SKIPPED:
             self.skipped.append(line[:NOTE_CHARACTERS])
 
     def preview(self) -> Preview:
@@ -242,7 +255,7 @@ def _preview_state(session: PreviewSession, clone: GitRepository, sandbox: str, 
         session.write()
         return Refused(head_sha=pull.head_sha, outside=guarded.outside, faults=guarded.faults, run_url=session.run_url)
     if not guarded.agents:
-        gone = WithdrawnEntry(agents=guarded.withdrawn, merged=False, head_sha=pull.head_sha)
+        gone = Withdrawn(agents=guarded.withdrawn, merged=False, head_sha=pull.head_sha)
         return gone if gone.agents else NoRun(head_sha=pull.head_sha, reason=NoRunReason.NOTHING)
     _read_agents(session, clone, guarded)
     session.write()
@@ -276,8 +289,8 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
         if not LOGIN.fullmatch(login) or not AGENT.fullmatch(agent):
             session.skip(f"{path}: is not named submissions/<login>/<agent>, so it cannot be played")
             continue
-        if len(session.folders) == AGENTS:
-            session.skip(f"{login}/{agent}: a preview plays {AGENTS} agents; this one waits for the merge")
+        if len(session.folders) == MAX_AGENTS:
+            session.skip(f"{login}/{agent}: a preview plays {MAX_AGENTS} agents; this one waits for the merge")
             continue
         folder = ChangedAgent(login=login, agent=agent)
         session.folders.append(folder)
@@ -372,7 +385,7 @@ class PreviewGames:
         """Play validations first; then each agent's first opponent in each game, then the second."""
         for folder, submission, task in self.session.entered(self.session.checkout.challenge.games):
             self._play_duel(folder, submission, task, submission)
-        for _ in range(DUELS - 1):
+        for _ in range(MAX_DUELS - 1):
             for folder, submission, task in self.session.entered(self.session.checkout.challenge.games):
                 if _is_validated(folder, task) and (opponent := self._opponent(folder, submission, task)):
                     self._play_duel(folder, submission, task, opponent)
@@ -442,7 +455,7 @@ class PreviewGames:
 
 
 def _is_named(submission: AgentFolder, named: str) -> bool:
-    name = submission.agent if submission.login == LOCAL else f"{submission.login}/{submission.agent}"
+    name = submission.agent if submission.login == EXAMPLES_LOGIN else f"{submission.login}/{submission.agent}"
     return name.casefold() == named.casefold()
 
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from evaluator.model.config.people import People
 from evaluator.model.records.result import Provenance
 from leaderboard.comments.comment_standings import official_state
+from leaderboard.comments.comment_states import CommentState, OfficialScore, Withdrawn
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import CommentState, OfficialScore, WithdrawnEntry
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.planning.refusal_reasons import Reason, SubmissionsEnded, reason_in_words
 from scripts.console import OK, say
 from scripts.git.main_entries import entries_of_logins
 from scripts.git.path_guard import by_casefold, check_paths
 from scripts.git.tree_diff import UnreadableError, tree_changes
-from scripts.github.api.client import GraphQLChange
+from scripts.github.api.client import ANNOUNCEMENTS_LEAVE, GraphQLChange
 from scripts.github.api.pull_snapshots import merged_pulls, read_pulls
 from scripts.github.api.responses import IssueComment, PullRequest
 from scripts.github.pull_request.admission_notes import rules_after_merge
@@ -38,9 +38,6 @@ PULLS_LOOKED_AT = 1000
 # This many pull requests are told in the job's time. One that was never previewed gets a new comment and counts twice, since
 # GitHub lets a repository create 500 in an hour.
 PULLS_PER_RUN = 400
-# Of 1,000 points of GraphQL per hour, and of 1,000 requests, this many are left for the other jobs; twenty pull requests
-# take two points.
-POINTS_RESERVED = 100
 _NO_RUN = Provenance(evaluated_at="2000-01-01T00:00:00Z")
 
 
@@ -91,7 +88,7 @@ def pulls_with_news(context: BotContext) -> Iterator[int]:
 def _may_ask(context: BotContext) -> bool:
     """Whether enough is left for others, of requests as well: where many people wrote before the bot, comments take some."""
     left = (context.github.points_left, context.github.requests_left)
-    return all(number is None or number >= POINTS_RESERVED for number in left)
+    return all(number is None or number >= ANNOUNCEMENTS_LEAVE for number in left)
 
 
 def _unannounced_merges(context: BotContext) -> list[MergedPull]:
@@ -182,7 +179,7 @@ def _is_commented(stickies: list[IssueComment], body: str) -> bool:
 def _merged_state(context: BotContext, merge: MergedPull) -> tuple[CommentState, bool]:
     """The comment's state, and whether nothing can be added to it later."""
     if not merge.agents:
-        return WithdrawnEntry(agents=merge.removed, merged=True), True
+        return Withdrawn(agents=merge.removed, merged=True), True
     now = {entry.spelled_name: entry for entry in context.recorded.entries}
     brought = {e.spelled_name: e for e in _entries_at(context, merge) if e.spelled_name in merge.agents}
     current = [name for name in merge.agents if name in now and name in brought and now[name].digest == brought[name].digest]
@@ -231,7 +228,7 @@ def _superseded_state(context: BotContext, merge: MergedPull, brought: dict[Agen
     newer = [name for name in merge.agents if name in {entry.spelled_name for entry in context.recorded.entries}]
     if newer:
         return replace(official_state(context.recorded, newer, None), pending=())
-    return WithdrawnEntry(agents=tuple("/".join(name) for name in merge.agents), merged=True)
+    return Withdrawn(agents=tuple("/".join(name) for name in merge.agents), merged=True)
 
 
 def _entries_at(context: BotContext, merge: MergedPull) -> list[Entry]:

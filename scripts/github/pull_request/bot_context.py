@@ -8,7 +8,7 @@ from functools import cached_property
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.build_standings import OfficialLeaderboard
-from leaderboard.comments.states import CommentContext
+from leaderboard.comments.comment_states import CommentContext
 from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.planning.admission import authors_by_owner, tasks_by_name

@@ -9,10 +9,9 @@ from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.workflow.event import WorkflowEnvironment, as_pull_event, dispatched_commit
-from scripts.repository.layout import MAIN_BRANCH
+from scripts.repository.layout import MAIN_BRANCH, PREVIEW_WORKFLOW
 
 WORKFLOW_DISPATCH = "workflow_dispatch"
-PREVIEW_WORKFLOW = ".github/workflows/preview.yml"
 
 
 @enum.unique
@@ -21,7 +20,7 @@ class NoPullReason(enum.Enum):
 
     OTHER_REPOSITORY = "the run belongs to another repository"
     OTHER_EVENT = "the run was started by {}, not by a pull request"
-    OTHER_WORKFLOW = f"the run is of another workflow than {PREVIEW_WORKFLOW}"
+    OTHER_WORKFLOW = f"the run is of another workflow than .github/workflows/{PREVIEW_WORKFLOW}"
     FORK_DELETED = "the run's fork was deleted"
     NO_BRANCH = "no pull request comes from the run's repository and branch"
     NEWER_COMMIT = "the pull request has a newer commit; the newer commit's run will speak"
@@ -70,7 +69,7 @@ def _run_refusal(run: WorkflowRun, repository_id: int) -> NoPull | None:
         return NoPull(NoPullReason.OTHER_REPOSITORY)
     if run.event != "pull_request":
         return NoPull(NoPullReason.OTHER_EVENT, repr(run.event[:40]))
-    if run.path.partition("@")[0] != PREVIEW_WORKFLOW:
+    if not run.is_of(PREVIEW_WORKFLOW):
         return NoPull(NoPullReason.OTHER_WORKFLOW)
     if run.head_repository_id is None:
         return NoPull(NoPullReason.FORK_DELETED)

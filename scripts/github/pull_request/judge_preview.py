@@ -9,9 +9,10 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
+from evaluator.model.records.result import PREVIEW_BEACON
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.comment_standings import preview_state
-from leaderboard.comments.states import NoRunReason
+from leaderboard.comments.comment_states import NoRunReason
 from scripts.console import say
 from scripts.git.git_repository import GitRepository, full_sha
 from scripts.git.main_entries import read_entries
@@ -31,7 +32,6 @@ from scripts.github.pull_request.label_and_status import (
     refused_outcome,
     running_outcome,
 )
-from scripts.repository.checkout import PREVIEW_BEACON
 from scripts.repository.layout import SUBMISSIONS
 
 PREVIEW_ARTIFACT = "preview"

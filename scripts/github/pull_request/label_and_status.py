@@ -7,7 +7,16 @@ import enum
 from dataclasses import dataclass
 
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.states import Broken, CommentState, NoRun, NoRunReason, Previewed, Refused, Running, WithdrawnEntry
+from leaderboard.comments.comment_states import (
+    Broken,
+    CommentState,
+    NoRun,
+    NoRunReason,
+    Previewed,
+    Refused,
+    Running,
+    Withdrawn,
+)
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.responses import PullRequest, WorkflowRun
@@ -73,7 +82,7 @@ def no_agent_outcome(pull: PullRequest, guarded: GuardedPaths) -> Outcome:
     """The commit brings no agent: it withdraws some, or changes nothing of the board."""
     if not guarded.removed:
         return no_run_outcome(pull, NoRunReason.NOTHING)
-    state = WithdrawnEntry(agents=guarded.withdrawn, merged=False, head_sha=pull.head_sha)
+    state = Withdrawn(agents=guarded.withdrawn, merged=False, head_sha=pull.head_sha)
     return Outcome(state=state, status=StatusState.SUCCESS, words="withdraws an agent of its author", label=REVIEW_LABEL)
 
 

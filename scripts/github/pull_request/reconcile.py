@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from leaderboard.comments.states import Broken, NoRunReason
+from leaderboard.comments.comment_states import Broken, NoRunReason
 from leaderboard.core.parallel import run_in_background
 from leaderboard.core.version_folders import version_folders
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, given_up
 from scripts.console import OK, say
+from scripts.github.api.client import REPORTS_LEAVE_REQUESTS
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.official import failure_issues
 from scripts.github.pull_request.bot_context import BotContext
@@ -15,7 +16,6 @@ from scripts.github.pull_request.judge_preview import PreviewCase, guard_pull, r
 from scripts.github.pull_request.label_and_status import Outcome, no_agent_outcome, no_run_outcome, refused_outcome
 from scripts.github.pull_request.report_previews import (
     HOURLY_READING_SECONDS,
-    REQUESTS_RESERVED,
     PreviewRuns,
     TimeBudget,
     find_backlog,
@@ -29,7 +29,7 @@ from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
 from scripts.runs.play_duels import player_names
 
 # The newest preview runs; an older one costs a request of its own.
-ALL_RUNS = 2500
+HOURLY_RUNS_LISTED = 2500
 
 
 def reconcile_pulls(context: BotContext) -> int:
@@ -46,11 +46,11 @@ def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
     faults: list[str] = []
     issues = failure_issues.open_failure_issues(context.github, context.workflow.bot)
     issue_url = next((issue.html_url for issue in issues if issue.title == failure_issues.FAILURE_ISSUE_TITLE), None)
-    backlog = find_backlog(context, PreviewRuns(context, ALL_RUNS), faults, is_complete=True)
+    backlog = find_backlog(context, PreviewRuns(context, HOURLY_RUNS_LISTED), faults, is_complete=True)
     outcomes: list[tuple[PullRequest, Outcome]] = []
     budget = TimeBudget(HOURLY_READING_SECONDS)
     for pull in budget.turns(backlog.unstarted, lambda pull: pull):
-        if has_few_requests(context, REQUESTS_RESERVED):
+        if has_few_requests(context, REPORTS_LEAVE_REQUESTS):
             break
         with noting_faults(pull, faults):
             if outcome := _unstarted_outcome(context, pull):

@@ -14,17 +14,16 @@ from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
-from leaderboard.comments.states import NoRunReason
+from leaderboard.comments.comment_states import NoRunReason
 from scripts.console import OK, OUR_FAULT, CommandError, say
 from scripts.git.folder_history import last_changes
 from scripts.git.path_guard import GuardedPaths
-from scripts.github.api.client import GitHub, RequestLimit
+from scripts.github.api.client import REPORTS_LEAVE_REQUESTS, GitHub, RequestLimit
 from scripts.github.api.pull_snapshots import PULLS_PER_PAGE, PullSnapshot, recent_pulls
 from scripts.github.api.responses import CommitStatus, PullRequest, WorkflowRun
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import DELIVERED_AT_ONCE, Delivery, bot_status, deliver_outcomes, judged_address
 from scripts.github.pull_request.find_pull import (
-    PREVIEW_WORKFLOW,
     WORKFLOW_DISPATCH,
     NoPull,
     dispatched_pull,
@@ -49,10 +48,8 @@ from scripts.github.pull_request.label_and_status import (
     refused_outcome,
 )
 from scripts.github.workflow.event import workflow_run_id
-from scripts.repository.layout import MAIN_BRANCH
+from scripts.repository.layout import MAIN_BRANCH, PREVIEW_WORKFLOW
 
-# Of the hour's requests this many are left for commands, official runs and the hourly run, which use GraphQL for most.
-REQUESTS_RESERVED = 80
 # With fewer left, or more previews to look at, nobody is told that a preview has begun.
 MANY_REQUESTS_LEFT, FEW_PREVIEWS = 900, 5
 # This many requests of an hour are sent without waiting, and no report waits longer than this many seconds.
@@ -62,7 +59,6 @@ LISTED_AT_ONCE = 100
 # The newest preview runs that a report looks at, and the open pull requests that it looks at in any case.
 RUNS_LISTED, PULLS_LISTED = 1000, 500
 HOUR_SECONDS = 3600.0
-PREVIEW_FILE = PREVIEW_WORKFLOW.rpartition("/")[2]
 # A head can be made so that reading it lasts until git is stopped, for minutes. After this many seconds for the heads of one
 # author everybody else's come first. After this many seconds in all a report reads no further ones, and tells what was
 # read. The hourly run has less time, and more to do. Scoring takes turns, too, in what is left and half as long: all duels
@@ -93,7 +89,7 @@ class PreviewRuns:
     def __init__(self, context: BotContext, at_most: int) -> None:
         """Read the first hundred."""
         self._repository_id = context.workflow.repository_id
-        self._left = context.github.runs_of_workflow(PREVIEW_FILE, None, at_most)
+        self._left = context.github.runs_of_workflow(PREVIEW_WORKFLOW, None, at_most)
         self._by_head: dict[str, list[WorkflowRun]] = {}
         self._oldest: datetime | None = None
         self._read_page()
@@ -135,7 +131,7 @@ def wait_for_more(github: GitHub, now: float) -> int:
 
 def pause_before(limit: RequestLimit, now: float) -> float:
     """Seconds until that many requests are due, at an even pace after the first."""
-    paced = max(1, limit.most - REQUESTS_RESERVED - UNPACED_REQUESTS)
+    paced = max(1, limit.most - REPORTS_LEAVE_REQUESTS - UNPACED_REQUESTS)
     elapsed = HOUR_SECONDS - (limit.ends_at - now)
     return min(LONGEST_PAUSE, max(0.0, (limit.used - UNPACED_REQUESTS) / paced * HOUR_SECONDS - elapsed))
 
@@ -174,7 +170,7 @@ def report_recent(context: BotContext) -> int:
     if context.workflow.event_name == WORKFLOW_DISPATCH:
         return report_preview(context)
     limit = context.github.request_limits().get("core")
-    if limit is not None and limit.left <= REQUESTS_RESERVED:
+    if limit is not None and limit.left <= REPORTS_LEAVE_REQUESTS:
         say("Previews are reported later: few of the hour's requests are left.")
         return OK
     runs = PreviewRuns(context, RUNS_LISTED)
@@ -269,7 +265,7 @@ def outdated_outcomes(
             paths = guard_pull(context, pull)
             if paths.faults or (paths.outside and paths.touches_agents):
                 outcomes.append((pull, refused_outcome(pull, paths)))
-            elif not has_few_requests(context, REQUESTS_RESERVED) and _own_status_now(context, pull) == status:
+            elif not has_few_requests(context, REPORTS_LEAVE_REQUESTS) and _own_status_now(context, pull) == status:
                 context.github.set_status(pull.head_sha, status.state, status.description, judged_address(context, pull))
     return outcomes
 
@@ -375,7 +371,7 @@ def settle_ended(
     replaced.
     """
     # Before the heads are read, which takes a while and tells nobody.
-    if cases and has_few_requests(context, REQUESTS_RESERVED):
+    if cases and has_few_requests(context, REPORTS_LEAVE_REQUESTS):
         say(f"{len(cases)} previews are reported by a later run: few of the hour's requests are left.")
         return []
     scored, decided = list[tuple[PreviewCase, GuardedPaths]](), list[DecidedCase]()
@@ -387,12 +383,12 @@ def settle_ended(
             else:
                 scored.append((case, decision))
     delivered = _tell_decided(context, decided, faults, is_last_word=is_last_word)
-    if len(scored) > 1 and not has_few_requests(context, REQUESTS_RESERVED):
+    if len(scored) > 1 and not has_few_requests(context, REPORTS_LEAVE_REQUESTS):
         left = context.github.requests_left
-        told_now = scored if left is None else scored[: max(1, (left - REQUESTS_RESERVED) // 2)]
+        told_now = scored if left is None else scored[: max(1, (left - REPORTS_LEAVE_REQUESTS) // 2)]
         context.github.list_artifacts(PREVIEW_ARTIFACT, [case.run.id for case, _ in told_now])
     turns, waiting = budget.for_scoring().turns(scored, lambda pending: pending[0].pull), len(scored)
-    while (size := min(DELIVERED_AT_ONCE, waiting)) and not has_few_requests(context, REQUESTS_RESERVED + 2 * size):
+    while (size := min(DELIVERED_AT_ONCE, waiting)) and not has_few_requests(context, REPORTS_LEAVE_REQUESTS + 2 * size):
         ready: list[DecidedCase] = []
         looked_at = 0
         for case, paths in islice(turns, size):
@@ -422,7 +418,7 @@ def _tell_while_requests_last(context: BotContext, deliveries: Sequence[Delivery
     told: set[int] = set()
     for begin in range(0, len(deliveries), DELIVERED_AT_ONCE):
         part = deliveries[begin : begin + DELIVERED_AT_ONCE]
-        if has_few_requests(context, REQUESTS_RESERVED):
+        if has_few_requests(context, REPORTS_LEAVE_REQUESTS):
             break
         try:
             faults += deliver_outcomes(context, part)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from leaderboard.comments.comment_standings import official_report
+from leaderboard.comments.comment_states import CommentState, HelpText, RankReply
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import CommentState, HelpText, RankReply
 from scripts.console import OK, OUR_FAULT, CommandError, say
-from scripts.github.api.client import GraphQLChange
+from scripts.github.api.client import COMMANDS_LEAVE_POINTS, COMMANDS_LEAVE_REQUESTS, GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, read_pulls
 from scripts.github.api.responses import PullRequest, bounded_body
 from scripts.github.pull_request.bot_context import BotContext
@@ -17,24 +17,19 @@ from scripts.github.pull_request.find_pull import latest_run
 from scripts.github.pull_request.judge_preview import PreviewCase, preview_outcome, restart_run
 from scripts.github.pull_request.label_and_status import is_retry_worthwhile
 from scripts.github.workflow.event import COMMIT_SHA, CommentEvent, comment_event
-from scripts.repository.layout import MAIN_BRANCH
+from scripts.repository.layout import EVALUATE_WORKFLOW, MAIN_BRANCH
 
-# Started by `/evaluate`: main's code plays the commit and reports it.
-EVALUATE_WORKFLOW = "evaluate.yml"
 WRITERS = ("admin", "write")
-# With fewer of the hour's requests left nothing is started, and with fewer points of GraphQL nobody is answered: anybody may
-# write comments. An answer takes two points and no request; a run that is started again takes six requests.
-REQUESTS_RESERVED, POINTS_RESERVED = 40, 100
 # What is answered by a comment waits once so many points of the hour are used: of the 500 comments that GitHub takes in an
 # hour most are left for reports.
 ANSWERED, ANSWERS_POINTS = ("rank", "help"), 300
 # After this many attempts a comment does not start a run again.
-MAX_ATTEMPTS = 10
+MAX_RUN_ATTEMPTS = 10
 
 NOT_NOW = "Few of the hour's {} are left, and the official run needs them: write the command again in an hour."
 # The condition of `.github/workflows/commands.yml` names them, too.
-COMMANDS = ("retry", "evaluate", "rank", "help")
-_COMMAND = re.compile(rf"/(?P<name>{'|'.join(COMMANDS)})(?:[ \t]+(?P<argument>\S{{1,100}}))?[ \t]*")
+SLASH_COMMANDS = ("retry", "evaluate", "rank", "help")
+_COMMAND = re.compile(rf"/(?P<name>{'|'.join(SLASH_COMMANDS)})(?:[ \t]+(?P<argument>\S{{1,100}}))?[ \t]*")
 
 
 class Reaction(enum.StrEnum):
@@ -72,13 +67,13 @@ def run_slash_command(context: BotContext) -> int:
         return OK
     limits = context.github.request_limits()
     points = limits.get("graphql")
-    if points and (points.left < POINTS_RESERVED or (command.name in ANSWERED and points.used >= ANSWERS_POINTS)):
+    if points and (points.left < COMMANDS_LEAVE_POINTS or (command.name in ANSWERED and points.used >= ANSWERS_POINTS)):
         say(NOT_NOW.format("points"))
         return OK
     snapshot = read_pulls(context.github, [comment.number], with_status=False).get(comment.number)
     if snapshot is None:
         raise CommandError(OUR_FAULT, f"GitHub does not know #{comment.number}")
-    has_few_requests = "core" in limits and limits["core"].left < REQUESTS_RESERVED
+    has_few_requests = "core" in limits and limits["core"].left < COMMANDS_LEAVE_REQUESTS
     changes = [*_execute(context, comment, snapshot, command, has_few_requests=has_few_requests)]
     if refused := context.github.mutate(changes):
         raise CommandError(OUR_FAULT, *(f"GitHub refused an answer: {why}" for why in refused.values()))
@@ -127,7 +122,7 @@ def _retry(context: BotContext, comment: CommentEvent, pull: PullRequest) -> tup
         return Reaction.REFUSED, "There is no preview run on the newest commit."
     if latest.conclusion is None:
         return Reaction.BUSY, "The preview is being played already."
-    if latest.conclusion == "action_required" or context.github.attempts(latest.id) >= MAX_ATTEMPTS:
+    if latest.conclusion == "action_required" or context.github.attempts(latest.id) >= MAX_RUN_ATTEMPTS:
         return Reaction.REFUSED, "The run waits for a maintainer, or was started too often."
     if not is_retry_worthwhile(preview_outcome(context, PreviewCase(run=latest, pull=pull, trusted=False))):
         return Reaction.REFUSED, "The same code on the same seeds would end the same way."

@@ -2,10 +2,10 @@
 
 import { svg } from "./dom.js";
 import { number, span } from "./format.js";
-import { mean, pooledThresholds, profile, quantile } from "./stats.js";
+import { INTERVAL_NAME, mean, pooledThresholds, profile, quantile } from "./stats.js";
 
-/** Colours that board.css has for series: so many entries can be told apart, and so compared, at once. */
-export const SERIES = 8;
+/** Entries that can be compared at once: for so many series board.css has colours that can be told apart. */
+export const MAX_COMPARED = 8;
 
 /** Dots of one strip: more would hide each other, so a larger sample is drawn as this many quantiles. */
 const DOTS = 300;
@@ -82,7 +82,7 @@ export function bar({ score, low, high }, scale, decimals) {
     left = Math.min(Math.max(0, middle - 1), 98);
     right = left + 2;
   }
-  const words = `${number(score, decimals)}, 95 % interval ${span(hasInterval ? low : NaN, hasInterval ? high : NaN, decimals)}`;
+  const words = `${number(score, decimals)}, ${INTERVAL_NAME} ${span(hasInterval ? low : NaN, hasInterval ? high : NaN, decimals)}`;
   const [least, most] = hasInterval ? [low, high] : [score, score];
   const isBeyond = most < scale.low || least > scale.high;
   const stroke = (style, x, y1, y2) => svg("line", { class: style, x1: fixed(x), x2: fixed(x), y1, y2 });
@@ -141,7 +141,7 @@ function summary(values, decimals) {
 }
 
 function group(one, index, ...children) {
-  return svg("g", { class: `pr-series-${(one.colour ?? index) % SERIES}` }, ...children);
+  return svg("g", { class: `pr-series-${(one.colour ?? index) % MAX_COMPARED}` }, ...children);
 }
 
 function picture(words, width, height, children) {

@@ -5,7 +5,7 @@ import { el } from "./dom.js";
 import { create, together } from "./episode.js";
 import { number, ranks, span } from "./format.js";
 import { agentPage } from "./site.js";
-import { improvement, mean, quantile } from "./stats.js";
+import { INTERVAL_NAME, improvement, mean, quantile } from "./stats.js";
 
 const HALF = 0.5;
 /** Episodes that have pictures, in the order of the choice. */
@@ -24,7 +24,7 @@ export function sections(entries, data) {
   const unplayed = entries.filter((one) => !one.values.length);
   return [
     section("Scores", scores(entries, data, decimals),
-      note(`${data.metric}: ${data.direction} is better. Bars are 95 % intervals on an axis of these entries alone; vertical lines, where it reaches them, are the scores of the random agent and of the reference.`)),
+      note(`${data.metric}: ${data.direction} is better. Bars are ${INTERVAL_NAME}s on an axis of these entries alone; vertical lines, where it reaches them, are the scores of the random agent and of the reference.`)),
     ...(unplayed.length ? [note(`${unplayed.map((one) => one.name).join(", ")}: no episodes that are shown on this task.`)] : []),
     ...(played.length ? episodes(played, data, decimals) : []),
     ...inStep(played, data),
@@ -45,7 +45,7 @@ export function gameSections(entries, data, board) {
   const rated = entries.map((one) => ({ ...one, row: rows.get(one.id) ?? {} }));
   return [
     section("Ratings", ratings(rated),
-      note("400 points are odds of ten to one; bars are 95 % intervals of the difference to the player rated 0.")),
+      note(`400 points are odds of ten to one; bars are ${INTERVAL_NAME}s of the difference to the player rated 0.`)),
     ...(entries.length > 1 ? [section("Duels", duels(rated, board),
       note("Points of the row in its matches against the column, two for a win and one for a draw. Green: more than half of them."))] : []),
     ...overall(entries),
@@ -68,7 +68,7 @@ function episodes(played, data, decimals) {
       profiles(series, { decimals: shown, bounds, lower, label: `Share of episodes that reach ${lower ? "at most" : "at least"} each value` }),
       note(`The share of episodes with ${lower ? "at most" : "at least"} the value below. A line that is always higher is better at every threshold.`)),
     ...(played.length > 1 ? [section("Probability of improvement", matrix(played, lower),
-      note("How likely an episode of the row is better than one of the column, a tie counted by half, with its 95 % interval "
+      note(`How likely an episode of the row is better than one of the column, a tie counted by half, with its ${INTERVAL_NAME} `
         + "(Brunner and Munzel, Biometrical Journal 42, 2000, on the logit scale). Green: above ½ for sure; red: below it. "
         + "It asks how often, a score asks by how much; the two need not agree."))] : []),
   ];
@@ -214,7 +214,7 @@ function axisOf(values, marks) {
 
 function intervalHead({ low, high }, decimals) {
   const ends = { "data-low": number(low, decimals), "data-high": number(high, decimals) };
-  return el("th", { scope: "col" }, "95 % interval", el("i", { class: "pr-ends", ...ends }));
+  return el("th", { scope: "col" }, INTERVAL_NAME, el("i", { class: "pr-ends", ...ends }));
 }
 
 function estimateOf(row) {

@@ -1,6 +1,6 @@
 /** The compare page: what is chosen stands in the address, and everything below follows from it. */
 
-import { SERIES } from "./charts.js";
+import { MAX_COMPARED } from "./charts.js";
 import { el } from "./dom.js";
 import { entriesOf, firstTask, gameOf, knownOf, load } from "./compare-data.js";
 import { gameSections, sections } from "./compare-view.js";
@@ -28,7 +28,7 @@ function begin(form) {
   async function fromAddress() {
     const asked = new URLSearchParams(location.search);
     picked = [...new Set((asked.get("agents") ?? "").split(",").filter((name) => /^[^/\s]{1,60}\/[^/\s]{1,60}$/.test(name)))];
-    picked = picked.slice(0, SERIES);
+    picked = picked.slice(0, MAX_COMPARED);
     const wanted = asked.get("task") ?? (picked.length ? await firstTask(picked[0]) : null);
     const named = [...task.options].find((one) => one.value === wanted);
     (named ?? task.options[0]).selected = true;
@@ -107,8 +107,8 @@ function begin(form) {
   }
 
   function add(id) {
-    if (picked.length >= SERIES) {
-      say(`${SERIES} entries are as many as can be told apart; leave one out first.`);
+    if (picked.length >= MAX_COMPARED) {
+      say(`${MAX_COMPARED} entries are as many as can be told apart; leave one out first.`);
       return;
     }
     input.value = "";

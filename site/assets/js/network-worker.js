@@ -1,7 +1,7 @@
 /** The leader's network, computed in a worker of a frame that has no address, no network and no way to this page but messages. */
 
-const MOST_MS = 5000;
-const MOST_TEXT = 12_000_000;
+const MAX_MS = 5000;
+const MAX_TEXT = 12_000_000;
 /** What the frame may do: start one worker from text of ours. The worker inherits it. */
 const POLICY = "default-src 'none'; script-src 'unsafe-inline' blob:; worker-src blob:";
 const WORKER = `
@@ -43,7 +43,7 @@ export class NetworkWorker {
     const answers = await Promise.all(addresses.map((one) => fetch(one).catch(() => null)));
     if (!answers.every((answer) => answer?.ok)) return null;
     const [text, source] = await Promise.all(answers.map((answer) => answer.text()));
-    if (text.length > MOST_TEXT) return null;
+    if (text.length > MAX_TEXT) return null;
     const frame = document.createElement("iframe");
     frame.setAttribute("sandbox", "allow-scripts");
     frame.hidden = true;
@@ -86,7 +86,7 @@ function heard(frame, fits) {
     const listen = ({ source, data }) => {
       if (source === frame.contentWindow && fits(data)) end(data);
     };
-    const timer = setTimeout(() => end(null), MOST_MS);
+    const timer = setTimeout(() => end(null), MAX_MS);
     const end = (data) => {
       clearTimeout(timer);
       window.removeEventListener("message", listen);

@@ -5,13 +5,13 @@
  * A tensor is {kind, dims, data}: data is a Float32Array for the kind `float`, which rounds as onnxruntime does, else a Float64Array.
  */
 
-const MOST_TEXT = 12_000_000;
-const MOST_NODES = 200;
-const MOST_TENSORS = 600;
-const MOST_DIMS = 6;
-const MOST_NUMBERS = 1 << 21;
+const MAX_TEXT = 12_000_000;
+const MAX_NODES = 200;
+const MAX_TENSORS = 600;
+const MAX_DIMS = 6;
+const MAX_NUMBERS = 1 << 21;
 /** Multiplications, additions and copies for one move: a second or so on a phone. */
-const MOST_STEPS = 100_000_000;
+const MAX_STEPS = 100_000_000;
 const CASTS = new Map([[1, "float"], [2, "uint8"], [3, "int8"], [6, "int32"], [7, "int64"], [9, "bool"], [11, "double"]]);
 const KINDS = new Set(CASTS.values());
 
@@ -21,7 +21,7 @@ function must(condition, message) {
   if (!condition) throw new NetworkError(message);
 }
 
-const isSize = (n, most = MOST_NUMBERS) => Number.isInteger(n) && n >= 0 && n <= most;
+const isSize = (n, most = MAX_NUMBERS) => Number.isInteger(n) && n >= 0 && n <= most;
 const count = (dims) => dims.reduce((product, n) => product * n, 1);
 const axisOf = (axis, rank) => {
   const index = axis < 0 ? axis + rank : axis;
@@ -31,7 +31,7 @@ const axisOf = (axis, rank) => {
 
 /** What a move may still cost. */
 class Budget {
-  left = MOST_STEPS;
+  left = MAX_STEPS;
 
   spend(steps) {
     this.left -= steps;
@@ -39,7 +39,7 @@ class Budget {
   }
 
   tensor(kind, dims) {
-    must(dims.length <= MOST_DIMS + 2 && dims.every((n) => isSize(n)) && count(dims) <= MOST_NUMBERS, "a tensor is too large");
+    must(dims.length <= MAX_DIMS + 2 && dims.every((n) => isSize(n)) && count(dims) <= MAX_NUMBERS, "a tensor is too large");
     this.spend(count(dims) + 1);
     return { kind, dims, data: kind === "float" ? new Float32Array(count(dims)) : new Float64Array(count(dims)) };
   }
@@ -268,7 +268,7 @@ function shaped(budget, x, dims) {
 }
 
 function reshaped(budget, [x, shape], { allowzero = 0 }) {
-  must(shape && shape.data.length <= MOST_DIMS, "shapes that do not fit");
+  must(shape && shape.data.length <= MAX_DIMS, "shapes that do not fit");
   const dims = Array.from(shape.data, (n, i) => (n === 0 && !allowzero ? x.dims[i] ?? -2 : n));
   const free = dims.indexOf(-1);
   if (free >= 0) {
@@ -297,7 +297,7 @@ function squeezed(budget, [x, axes]) {
 }
 
 function unsqueezed(budget, [x, axes]) {
-  must(axes && x.dims.length + axes.data.length <= MOST_DIMS, "shapes that do not fit");
+  must(axes && x.dims.length + axes.data.length <= MAX_DIMS, "shapes that do not fit");
   const rank = x.dims.length + axes.data.length;
   const fresh = new Set(Array.from(axes.data, (axis) => axisOf(axis, rank)));
   const old = x.dims.values();
@@ -416,7 +416,7 @@ export const OPERATOR_NAMES = [...OPERATORS.keys()];
  * @throws {NetworkError} where it is none
  */
 export function readNetwork(text) {
-  must(typeof text === "string" && text.length <= MOST_TEXT, "the file is too large");
+  must(typeof text === "string" && text.length <= MAX_TEXT, "the file is too large");
   let document;
   try {
     document = JSON.parse(text);
@@ -424,9 +424,9 @@ export function readNetwork(text) {
     throw new NetworkError("the file is no JSON");
   }
   const { input, tensors, nodes, output } = document ?? {};
-  must([input, tensors, nodes].every(Array.isArray) && tensors.length <= MOST_TENSORS && nodes.length <= MOST_NODES, "the file is no network");
+  must([input, tensors, nodes].every(Array.isArray) && tensors.length <= MAX_TENSORS && nodes.length <= MAX_NODES, "the file is no network");
   const [kind, rank] = input;
-  must(KINDS.has(kind) && isSize(rank, MOST_DIMS), "the file is no network");
+  must(KINDS.has(kind) && isSize(rank, MAX_DIMS), "the file is no network");
   must(isSize(output, tensors.length + nodes.length), "the file is no network");
   return { kind, rank, tensors: tensors.map(readTensor), nodes: nodes.map((node, index) => readNode(node, 1 + tensors.length + index)), output };
 }
@@ -434,7 +434,7 @@ export function readNetwork(text) {
 function readTensor(written) {
   must(Array.isArray(written) && written.length === 3, "a tensor is no tensor");
   const [kind, dims, text] = written;
-  must(KINDS.has(kind) && Array.isArray(dims) && dims.length <= MOST_DIMS && dims.every((n) => isSize(n)), "a tensor is no tensor");
+  must(KINDS.has(kind) && Array.isArray(dims) && dims.length <= MAX_DIMS && dims.every((n) => isSize(n)), "a tensor is no tensor");
   must(typeof text === "string" && /^[A-Za-z0-9+/]*=*$/.test(text), "a tensor is no tensor");
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const Numbers = kind === "float" ? Float32Array : Float64Array;

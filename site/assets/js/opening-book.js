@@ -2,8 +2,8 @@
 
 import { Position, rulesOf } from "./game-rules.js";
 
-const MOST_BYTES = 300_000;
-const MOST_MATCHES = 2000;
+const MAX_BYTES = 300_000;
+const MAX_MATCHES = 2000;
 const LINE = 60;
 
 /**
@@ -19,7 +19,7 @@ const LINE = 60;
  * @returns {Book|null} null where it is none
  */
 export function readBook(text) {
-  if (text.length > MOST_BYTES) return null;
+  if (text.length > MAX_BYTES) return null;
   let document;
   try {
     document = JSON.parse(text);
@@ -29,7 +29,7 @@ export function readBook(text) {
   const rules = rulesOf(document?.game);
   const { leader, matches, opening } = document ?? {};
   if (!rules || typeof leader !== "string" || [...leader].length > LINE || !Array.isArray(matches)) return null;
-  if (!Number.isInteger(opening) || opening < 0 || opening > 40 || matches.length > MOST_MATCHES) return null;
+  if (!Number.isInteger(opening) || opening < 0 || opening > 40 || matches.length > MAX_MATCHES) return null;
   const book = { rules, leader, moves: new Map(), openings: [], matches: 0, refused: 0 };
   for (const match of matches) {
     const played = replayed(rules, match);

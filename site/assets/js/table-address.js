@@ -1,6 +1,6 @@
 /** What a reader chose to see of a table, and its form in the address, so that a view can be shared. */
 
-import { SERIES } from "./charts.js";
+import { MAX_COMPARED } from "./charts.js";
 import { queryOf } from "./site.js";
 
 const TEXTS = ["find", "agent", "author", "algorithm", "min", "max", "from", "to", "kind"];
@@ -41,7 +41,7 @@ export function fromAddress(search) {
   for (const name of TEXTS) view[name] = given.get(name) ?? "";
   for (const name of SWITCHES) view[name] = given.get(name) === "1";
   for (const name of LISTS) view[name] = [...new Set((given.get(name) ?? "").split(",").filter(Boolean))];
-  view.pick = view.pick.slice(0, SERIES);
+  view.pick = view.pick.slice(0, MAX_COMPARED);
   return view;
 }
 

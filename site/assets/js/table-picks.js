@@ -48,19 +48,19 @@ function pictures(samples, board, charts, stats) {
   const unplayed = samples.filter((one) => !one.values.length);
   const parts = [];
   if (played.length) parts.push(figure(charts.strips(played, { decimals: board.decimals, label: "Returns of each episode" }), "Return of each episode; the box holds the middle half."));
-  if (played.length === 2 && samples.length === 2) parts.push(...duel(played, board, charts, stats));
+  if (played.length === 2 && samples.length === 2) parts.push(...improvementOf(played, board, charts, stats));
   if (unplayed.length) parts.push(el("p", { class: "pr-note" }, "No returns to show for ", unplayed.map((one, index) => [index ? ", " : "", el("bdi", {}, one.name)]), "."));
   if (samples.length === 1) parts.push(el("p", { class: "pr-note" }, "Pick a second one to see which of the two is likely to do better."));
   return parts;
 }
 
-function duel([one, other], board, charts, stats) {
+function improvementOf([one, other], board, charts, stats) {
   const { p, low, high } = stats.improvement(one.values, other.values);
   const percent = (share) => `${number(100 * share, 0)} %`;
   return [
     figure(charts.profiles([one, other], { decimals: board.decimals }), "Performance profile: the share of episodes with at least that return."),
     el("p", { class: "pr-improvement" }, "An episode of ", el("bdi", {}, one.name), " has a higher return than one of ", el("bdi", {}, other.name),
-      " with probability ", el("b", {}, percent(p)), ` (95 % interval ${percent(low)} to ${percent(high)}; equal ones count half).`),
+      " with probability ", el("b", {}, percent(p)), ` (${stats.INTERVAL_NAME} ${percent(low)} to ${percent(high)}; equal ones count half).`),
   ];
 }
 

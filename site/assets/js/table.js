@@ -3,7 +3,7 @@
  * The entries are fetched on the first use; until then the rows of the page stay.
  */
 
-import { SERIES } from "./charts.js";
+import { MAX_COMPARED } from "./charts.js";
 import { el } from "./dom.js";
 import { number } from "./format.js";
 import { controls } from "./table-controls.js";
@@ -178,17 +178,17 @@ function takeOver(place) {
     const isPicked = view.pick.includes(who);
     const box = el("input", { type: "checkbox", "data-focus": `pick ${who}`, "aria-label": `Pick ${name}`, onchange: () => pick(who, box.checked) });
     box.checked = isPicked;
-    box.disabled = !isPicked && view.pick.length >= SERIES;
+    box.disabled = !isPicked && view.pick.length >= MAX_COMPARED;
     return el("td", { class: "pr-pick" }, box);
   }
 
   function pick(who, isPicked) {
     const others = view.pick.filter((one) => one !== who);
-    change({ pick: isPicked ? [...others, who].slice(0, SERIES) : others, page: view.page }, "");
+    change({ pick: isPicked ? [...others, who].slice(0, MAX_COMPARED) : others, page: view.page }, "");
   }
 
   function headRow(chosen) {
-    const corner = picks && el("th", { scope: "col", class: "pr-pick", title: `Up to ${SERIES}, to see how their returns are spread` }, "Pick");
+    const corner = picks && el("th", { scope: "col", class: "pr-pick", title: `Up to ${MAX_COMPARED}, to see how their returns are spread` }, "Pick");
     return el("tr", {}, corner, chosen.map(head));
   }
 

@@ -11,8 +11,8 @@ from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import OfficialLeaderboard, build_standings
 from leaderboard.comments.comment_standings import official_report, official_state, preview_state
+from leaderboard.comments.comment_states import CommentContext, RankReply
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import CommentContext, RankReply
 from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.scoring import overall
 from scripts.github.pull_request.label_and_status import StatusState, previewed_outcome

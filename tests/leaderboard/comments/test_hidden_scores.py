@@ -11,8 +11,8 @@ from evaluator.model.config.phase import Phase
 from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments import render_comment
 from leaderboard.comments.comment_standings import official_report, official_state
+from leaderboard.comments.comment_states import CommentContext, OfficialScore, RankReply
 from leaderboard.comments.phrases import official_headline
-from leaderboard.comments.states import CommentContext, OfficialScore, RankReply
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
 
 BEFORE, AFTER = datetime(2026, 5, 31, 23, 59, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)

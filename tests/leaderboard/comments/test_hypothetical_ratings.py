@@ -8,7 +8,7 @@ from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import SandboxKind, Tier
 from leaderboard.build_standings import OfficialLeaderboard, build_standings
 from leaderboard.comments.comment_standings import official_report, official_state, preview_state
-from leaderboard.comments.states import GameReport
+from leaderboard.comments.comment_states import GameReport
 from leaderboard.core.entry import Entry
 from tests.leaderboard.make import duel, entry, game
 

@@ -8,8 +8,8 @@ from evaluator.model.config.training_script import ScriptRules
 from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments import phrases as words
 from leaderboard.comments.comment_standings import official_state
+from leaderboard.comments.comment_states import CommentContext
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import CommentContext
 from tests.leaderboard.make import challenge, entry, hypothetical_row, result, task
 
 OWN = "module:function"

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE
 from leaderboard.comments import phrases
-from leaderboard.comments.render_comment import COMMENT_LIMIT, comment_length, render_comment
-from leaderboard.comments.states import (
+from leaderboard.comments.comment_states import (
     Broken,
     CommentContext,
     CommentState,
@@ -22,10 +21,11 @@ from leaderboard.comments.states import (
     RankReply,
     Refused,
     Running,
-    WithdrawnEntry,
+    Withdrawn,
 )
+from leaderboard.comments.render_comment import COMMENT_LIMIT, comment_length, render_comment
 from leaderboard.text.escape_markdown import cell, code, fenced
-from tests.leaderboard.comments import states as made
+from tests.leaderboard.comments import comment_states as made
 from tests.leaderboard.comments.github_markdown import ACTED_ON, OURS, Seen
 from tests.leaderboard.text.test_escape_markdown import HOSTILE as ON_PAGES
 
@@ -115,7 +115,7 @@ def hostile(text: str) -> dict[str, CommentState]:
         "no_run": NoRun(head_sha=text, reason=NoRunReason.WAITING, run_url=text),
         "broken": Broken(head_sha=text, reason=text, again=False, issue_url=text, run_url=text),
         "official": OfficialScore(merge_sha=text, agents=(bad, worse), pending=(text,), run_url=text),
-        "withdrawn": WithdrawnEntry(agents=(text,), merged=True, head_sha=text),
+        "withdrawn": Withdrawn(agents=(text,), merged=True, head_sha=text),
         "ranked": RankReply(agents=(bad,)),
     }
 

@@ -9,8 +9,8 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.people import Ban, CustomField, People
 from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRules
-from leaderboard.comments import samples as comment_page
-from leaderboard.comments.samples import sample_states as states
+from leaderboard.comments import sample_comments as comment_page
+from leaderboard.comments.sample_comments import sample_states as states
 from leaderboard.pages import page_renderer
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.text.format import task_kind

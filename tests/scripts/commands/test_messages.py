@@ -291,7 +291,7 @@ def test_a_check_of_weights_that_cannot_be_fetched_now_promises_nothing(
     folder = put(board, "cut-off", {"submission.yml": manifest, "agent.py": GOOD})
     with serving(tmp_path) as server:
         server.pages["/net.bin"] = gives(b"n", **{"Content-Length": "3"})
-        monkeypatch.setattr(check, "WeightsCache", lambda: server.store(tmp_path / "store", reaches_others=False))
+        monkeypatch.setattr(check, "WeightsCache", lambda: server.store(tmp_path / "store", other_host_answers=False))
 
         check.check_weights(Checkout(board).find(board / folder))
 

@@ -12,10 +12,11 @@ import pytest
 import typer
 
 from evaluator.host.deterministic import pinned_variables
+from evaluator.model.records.result import PREVIEW_BEACON
 from leaderboard.planning.missing import MeasurementContext
 from scripts.command_list import COMMANDS, PINNED
 from scripts.console import say
-from scripts.repository.checkout import PREVIEW_BEACON, open_checkout
+from scripts.repository.checkout import open_checkout
 from scripts.typer_application import _help_line
 from tests.leaderboard.recorded import recorded
 from tests.scripts.checkouts import LEGAL, ROOT, game_board, submit

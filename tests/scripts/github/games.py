@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.model.records.duel_record import Duel
-from leaderboard.core.store import RESULT
+from leaderboard.core.store import RECORD_ENDING
 from tests.scripts.github.remotes import MANIFEST, Clone, agent_files, make_board
 
 CHALLENGE = b"""title: Test
@@ -43,6 +43,6 @@ def entered(login: str, source: bytes, agent: str = "a") -> dict[str, bytes | No
 
 def forge_duel(folder: Path, names: str, change: Change) -> Path:
     """Change a handed-in duel and seal it anew, as whoever escaped into a shard could."""
-    path = next((folder / "results" / TIC).glob(f"{names}/*{RESULT}"))
+    path = next((folder / "results" / TIC).glob(f"{names}/*{RECORD_ENDING}"))
     path.write_bytes(Duel.with_self_hash(change(json.loads(path.read_bytes()))).serialised())
     return path

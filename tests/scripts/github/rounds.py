@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.model.records.result import Result
-from leaderboard.core.store import RESULT
+from leaderboard.core.store import RECORD_ENDING
 from scripts.github.official import check_shards, record_results, shard_jobs
 from scripts.github.official.commit_facts import AskGitHub, CommitFacts
 from scripts.github.official.shard_jobs import PlannedShards, ShardAssignment
@@ -95,7 +95,7 @@ def whole_round(clone: Clone, place: Path) -> record_results.PublishedRound:
 
 def forge(folder: Path, task: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Path:
     """Change a handed-in result and seal it anew, as whoever escaped into a shard could."""
-    path = next(p for p in (folder / "results").glob(f"{task}/*/*/*{RESULT}"))
+    path = next(p for p in (folder / "results").glob(f"{task}/*/*/*{RECORD_ENDING}"))
     document = json.loads(path.read_bytes())
     path.write_bytes(Result.with_self_hash(change(document)).serialised())
     return path

@@ -10,7 +10,7 @@ from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.records.result import Provenance
 from leaderboard.core.entry import Entry
-from leaderboard.core.store import RESULT
+from leaderboard.core.store import RECORD_ENDING
 from scripts.git.git_repository import GitRepository
 from tests.github.server import GitHubStandIn
 from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, PullRequest, WorkflowRun, World
@@ -123,7 +123,7 @@ class Played:
         seen = Provenance(evaluated_at="2026-05-01T12:00:00Z", run_url=url).model_dump()
         result = make.result(entry, (9.0, 10.0, 11.0), on=task, **{"provenance": seen, **self.result})
         if "record" in self.does:
-            self.write({result.path() + RESULT: result.serialised().decode()})
+            self.write({result.path() + RECORD_ENDING: result.serialised().decode()})
         path = f"api/agents/{entry.login}/{entry.agent}.json"
         if "site" in self.does:
             ranked = {"task": task.id, "state": "ranked", "place": 1}

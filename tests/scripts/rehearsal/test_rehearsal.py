@@ -18,7 +18,7 @@ from scripts.console import CommandError
 from scripts.github.api.downloads import fetch_page
 from scripts.rehearsal.prerequisites import FINISHED
 from scripts.rehearsal.rehearsal_observations import printable
-from scripts.rehearsal.working_copy import agent_files, choose_task, open_working_copy
+from scripts.rehearsal.working_copy import choose_task, open_working_copy, rehearsal_files
 from scripts.repository.moderation_file import with_rehearsal_entry
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER, PullRequest, World
@@ -611,7 +611,7 @@ def test_the_example_keeps_the_boards_rules_whatever_it_is_measured_on(task: str
     folder = "submissions/ada/rehearsal"
     versions = []
     for token in ("00000001", "00000002"):
-        files = agent_files(challenge, chosen, folder, token)
+        files = rehearsal_files(challenge, chosen, folder, token)
         blobs = tuple(
             SubmissionFile(path=path.removeprefix(f"{folder}/"), executable=False, content=content)
             for path, content in files.items()
@@ -627,7 +627,7 @@ def test_the_example_keeps_the_boards_rules_whatever_it_is_measured_on(task: str
 
 def test_it_differs_from_the_example_by_one_comment_only(tmp_path: Path) -> None:
     challenge = parse_challenge(CHALLENGE.encode())
-    files = agent_files(challenge, challenge.tasks[0], "submissions/ada/rehearsal", "00000001")
+    files = rehearsal_files(challenge, challenge.tasks[0], "submissions/ada/rehearsal", "00000001")
     source = files["submissions/ada/rehearsal/agent.py"].decode()
     example = (ROOT / "scripts/templates/policy/agent.py").read_text()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.core.store import RESULT, TRACE
+from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING
 from scripts.commands import bot, recorded
 from scripts.git.data_branches import traces_branch
 from scripts.git.git_repository import GitError
@@ -34,10 +34,10 @@ def clone(tmp_path: Path) -> Clone:
     git(made.path, "checkout-index", "-a", "-f")
     done = evaluated(BLIND, open_checkout(made.path).challenge.tasks[0], season=SEASON)
     assert done.trace is not None
-    other = {f"FrozenLake-v1/bob/old/{'0' * 12}{TRACE}": b"a large one"}
+    other = {f"FrozenLake-v1/bob/old/{'0' * 12}{TRACE_ENDING}": b"a large one"}
     for branch, ending, content, more in (
-        ("results", RESULT, done.result.serialised(), {}),
-        (traces_branch(SEASON), TRACE, done.trace, other),
+        ("results", RECORD_ENDING, done.result.serialised(), {}),
+        (traces_branch(SEASON), TRACE_ENDING, done.trace, other),
     ):
         git(made.path, "read-tree", "--empty")
         made.commit({done.result.path() + ending: content, **more})

@@ -18,7 +18,7 @@ from evaluator.host.sandboxes.watchdog import Watchdog
 from evaluator.host.solo import evaluate_agent as module
 from evaluator.host.solo import referee
 from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
-from evaluator.host.solo.partial_record import MOST_CONTINUATIONS, PartialFolder
+from evaluator.host.solo.partial_record import MAX_CONTINUATIONS, PartialFolder
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.usage import Usage
 from evaluator.host.verification import VerificationStatus
@@ -255,10 +255,10 @@ def test_an_old_result_reads_as_before_and_a_continued_one_is_checked() -> None:
 def test_it_is_continued_so_often_and_no_more(partials: PartialFolder) -> None:
     wanted = order(folder(ANGLE_RULE), CARTPOLE)
     interrupted(wanted, partials, 1)
-    for _ in range(MOST_CONTINUATIONS):
+    for _ in range(MAX_CONTINUATIONS):
         interrupted(wanted, partials, 0)
 
     result = played(wanted, partials).result
 
     assert result.verdict is Verdict.INTERNAL_ERROR
-    assert f"was continued {MOST_CONTINUATIONS} times already" in result.message
+    assert f"was continued {MAX_CONTINUATIONS} times already" in result.message

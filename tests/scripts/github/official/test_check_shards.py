@@ -21,7 +21,7 @@ from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import Result
 from evaluator.model.records.trace import MAX_TRACE_BYTES
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.store import RESULT, TRACE, ResultStore
+from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, ResultStore
 from scripts.console import CommandError
 from scripts.git.data_branches import export_files, read_recorded, results_commit, traces_branch
 from scripts.github.official import check_shards, record_results
@@ -79,8 +79,8 @@ def test_first_use_creates_both_branches_with_one_commit_for_all_results(begun: 
     # A commit for each result would write its task's list of folders again each time: 10,000 entries took many minutes.
     lines = sorted(f"{name} ok on {task}" for name in ("alice/a", "bob/b") for task in (CARTPOLE, "FrozenLake-v1"))
     assert messages == ["\n".join(["record: 4 results", "", *(f"record: {line}" for line in lines)])] * 2
-    assert {name.removesuffix(RESULT) for name in results} == {name.removesuffix(TRACE) for name in traces}
-    assert all(parse_result(content).path() + RESULT == name for name, content in results.items())
+    assert {name.removesuffix(RECORD_ENDING) for name in results} == {name.removesuffix(TRACE_ENDING) for name in traces}
+    assert all(parse_result(content).path() + RECORD_ENDING == name for name, content in results.items())
     assert "challenge.yml" not in results
     assert git(origin, "rev-list", "--max-parents=0", RESULTS_BRANCH) != git(origin, "rev-list", "--max-parents=0", "main")
 
@@ -222,7 +222,7 @@ def test_nothing_that_the_process_sandbox_played_is_published_as_official(begun:
     ],
 )
 def test_a_file_that_is_not_byte_for_byte_a_result_is_refused(begun: Round, change: Callable[[bytes], bytes]) -> None:
-    path = next(begun.folder(0).glob(f"results/*/*/*/*{RESULT}"))
+    path = next(begun.folder(0).glob(f"results/*/*/*/*{RECORD_ENDING}"))
     path.write_bytes(change(path.read_bytes()))
     checked = begun.check()
 
@@ -232,7 +232,7 @@ def test_a_file_that_is_not_byte_for_byte_a_result_is_refused(begun: Round, chan
 
 @pytest.mark.parametrize("content", [None, b"", b"{}", b"[" * 100_000])
 def test_a_missing_or_broken_trace_is_refused(begun: Round, content: bytes | None) -> None:
-    path = next(begun.folder(0).glob(f"traces/*/*/*/*{TRACE}"))
+    path = next(begun.folder(0).glob(f"traces/*/*/*/*{TRACE_ENDING}"))
     path.unlink()
     if content is not None:
         path.write_bytes(content)
@@ -246,7 +246,7 @@ def test_a_missing_or_broken_trace_is_refused(begun: Round, content: bytes | Non
 )  # fmt: skip
 def test_another_agents_result_in_ones_place_is_refused(begun: Round) -> None:
     """Both are true results of this round; only each in its own shard and path."""
-    first, second = (next(begun.folder(n).glob(f"results/*/*/*/*{RESULT}")) for n in (0, 1))
+    first, second = (next(begun.folder(n).glob(f"results/*/*/*/*{RECORD_ENDING}")) for n in (0, 1))
     content = first.read_bytes()
     first.write_bytes(second.read_bytes())
     second.write_bytes(content)
@@ -530,7 +530,7 @@ def test_failures_of_ours_are_tried_three_times_and_then_reported(begun: Round, 
         assert now.planned.count == (4 if attempt == 0 else 1)
         for shard in now.planned.shards:
             now.evaluate(shard)
-            for path in now.folder(shard).glob(f"results/{CARTPOLE}/bob/*/*{RESULT}"):
+            for path in now.folder(shard).glob(f"results/{CARTPOLE}/bob/*/*{RECORD_ENDING}"):
                 path.write_bytes(Result.with_self_hash(broken(json.loads(path.read_bytes()))).serialised())
         now.check()
         now.record()
@@ -594,7 +594,7 @@ def test_any_season_makes_a_branch_that_git_takes(season: str, branch: str, tmp_
 )  # fmt: skip
 def test_no_refusal_is_a_command_to_the_runner(begun: Round) -> None:
     (begun.folder(0) / "##[add-mask]0").write_text("")
-    path = next(begun.folder(1).glob(f"results/*/*/*/*{RESULT}"))
+    path = next(begun.folder(1).glob(f"results/*/*/*/*{RECORD_ENDING}"))
     path.write_bytes(b'{"schema": "##[stop-commands]x\\n::set-output name=a::b"}')
     refused = begun.check().refused
 

@@ -11,9 +11,9 @@ import pytest
 
 from evaluator.model.records.parse import parse_record, parse_result
 from scripts.git.data_branches import read_recorded, results_commit
-from scripts.github.api.client import GitHub
+from scripts.github.api.client import COMMIT_FACTS_LEAVE_POINTS, GitHub
 from scripts.github.official import check_shards, commit_facts, record_results, shard_jobs
-from scripts.github.official.commit_facts import POINTS_RESERVED, CommitFacts
+from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, Workload, read_workload
@@ -183,12 +183,14 @@ def test_a_hundred_commits_are_one_request(ask: Asking, standin: GitHubStandIn) 
 def test_near_the_limit_no_more_is_asked(
     ask: Asking, standin: GitHubStandIn, slept: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    standin.world.left["graphql"] = POINTS_RESERVED + 1
+    standin.world.left["graphql"] = COMMIT_FACTS_LEAVE_POINTS + 1
     facts = ask([sha(number) for number in range(NEW)])
 
     assert set(facts) == {sha(number) for number in range(200)}
     assert slept == []
-    assert f"GitHub was not asked about 400 commits ({POINTS_RESERVED - 1} points are left" in capsys.readouterr().err
+    assert (
+        f"GitHub was not asked about 400 commits ({COMMIT_FACTS_LEAVE_POINTS - 1} points are left" in capsys.readouterr().err
+    )
 
 
 def test_a_limit_that_is_used_up_is_no_failure(
@@ -289,7 +291,7 @@ def handed_in(run: OfficialRun, clone: Clone, place: Path) -> tuple[ShardAssignm
     return ShardAssignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards)), work
 
 
-@pytest.mark.parametrize(("left", "answered"), [(1000, NEW), (POINTS_RESERVED + 2, 300)])
+@pytest.mark.parametrize(("left", "answered"), [(1000, NEW), (COMMIT_FACTS_LEAVE_POINTS + 2, 300)])
 def test_a_round_of_many_new_agents_is_recorded_whatever_is_left_of_the_limit(
     crowd: Clone, ask: Asking, standin: GitHubStandIn, slept: list[float], tmp_path: Path, left: int, answered: int
 ) -> None:

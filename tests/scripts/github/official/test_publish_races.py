@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.model.records.parse import parse_result
-from leaderboard.core.store import RESULT, TRACE, ResultStore
+from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, ResultStore
 from scripts.console import CommandError
 from scripts.github.official import record_results
 from scripts.github.official.workload import OfficialRun, open_official
@@ -64,7 +64,7 @@ def whole(clone: Clone) -> dict[str, str]:
     messages = {}
     for name, content in results.items():
         recorded = parse_result(content)
-        trace = traces[name.removesuffix(RESULT) + TRACE]
+        trace = traces[name.removesuffix(RECORD_ENDING) + TRACE_ENDING]
         assert hashlib.sha256(trace).hexdigest() == recorded.trace_sha256
         messages[recorded.login] = recorded.message
     assert len(traces) == len(results)

@@ -33,7 +33,7 @@ from leaderboard.api.standings_json import standings_document
 from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments import render_comment
 from leaderboard.comments.comment_standings import official_state, preview_state
-from leaderboard.comments.states import CommentContext
+from leaderboard.comments.comment_states import CommentContext
 from leaderboard.core.store import ResultStore
 from leaderboard.pages.page_renderer import render_pages
 from leaderboard.scoring.metrics import is_missing

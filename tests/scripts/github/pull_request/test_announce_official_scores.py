@@ -138,13 +138,13 @@ def test_requests_are_left_for_others_and_the_rest_is_told_an_hour_later(
 ) -> None:
     bring_three(scene)
     monkeypatch.setattr(announce_official_scores, "DELIVERED_AT_ONCE", 1)
-    scene.world.left["graphql"] = announce_official_scores.POINTS_RESERVED + 5
+    scene.world.left["graphql"] = announce_official_scores.ANNOUNCEMENTS_LEAVE + 5
 
     tell(scene)
 
     announced = [number for number in (7, 8, 9) if scene.bodies(number)]
     assert 1 <= len(announced) < 3
-    assert scene.world.left["graphql"] > announce_official_scores.POINTS_RESERVED - 10
+    assert scene.world.left["graphql"] > announce_official_scores.ANNOUNCEMENTS_LEAVE - 10
     assert f"{3 - len(announced)} merged pull requests are told by a later run" in capsys.readouterr().err
     scene.world.left["graphql"] = 1000
     scene.github._left.clear()  # A later run has a client of its own.

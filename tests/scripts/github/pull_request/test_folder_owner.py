@@ -73,7 +73,7 @@ def test_whose_a_folder_is_is_asked_once_for_many_pull_requests(scene: Scene) ->
     asked = [one for one in scene.standin.made() if "/commits/" in one and one.endswith("/pulls")]
     assert len(asked) == len(set(asked)) == 3
 
-    scene.world.left["core"] = report_previews.REQUESTS_RESERVED + 1
+    scene.world.left["core"] = report_previews.REPORTS_LEAVE_REQUESTS + 1
     scene.standin.calls.clear()
     reconcile_pulls(scene.context())
     assert len([one for one in scene.standin.made() if one.startswith("GET /pulls/")]) <= 1

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from leaderboard.comments.states import NoRunReason
+from leaderboard.comments.comment_states import NoRunReason
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.pull_request.label_and_status import (
@@ -16,7 +16,7 @@ from scripts.github.pull_request.label_and_status import (
     refused_outcome,
     running_outcome,
 )
-from tests.leaderboard.comments.states import CRASH, HEAD, OURS, POLE_ROW, agent, previewed
+from tests.leaderboard.comments.comment_states import CRASH, HEAD, OURS, POLE_ROW, agent, previewed
 
 ARCHITECTURE = Path(__file__).parents[4] / "ARCHITECTURE.md"
 RUN = WorkflowRun(

@@ -56,7 +56,7 @@ def test_no_head_is_read_that_nobody_could_be_told_of(
     """Hundreds of previews wait where an hour's requests are used up."""
     sha = scene.bring()
     scene.ran(31, content=previewed(scene, sha))
-    scene.world.left["core"] = report_previews.REQUESTS_RESERVED
+    scene.world.left["core"] = report_previews.REPORTS_LEAVE_REQUESTS
     with monkeypatch.context() as patched:
         patched.setattr(report_previews, "outcome_without_scores", lambda context, case: pytest.fail("a head was read"))
         settle(scene)

@@ -93,7 +93,7 @@ def test_requests_are_left_for_others_and_a_later_report_tells_the_rest(
     scene: Scene, capsys: pytest.CaptureFixture[str]
 ) -> None:
     numbers = refuse_many(scene)
-    scene.world.left["core"] = report_previews.REQUESTS_RESERVED + 10
+    scene.world.left["core"] = report_previews.REPORTS_LEAVE_REQUESTS + 10
 
     tell(scene, 120)
 
@@ -109,7 +109,7 @@ def test_the_oldest_previews_are_told_first_when_not_all_can_be(scene: Scene) ->
     numbers = refuse_many(scene)
     for number in numbers[:3]:  # What changed last comes first in GitHub's list.
         scene.world.touch(number)
-    scene.world.left["core"] = report_previews.REQUESTS_RESERVED + 10
+    scene.world.left["core"] = report_previews.REPORTS_LEAVE_REQUESTS + 10
 
     tell(scene, 120)
 
@@ -202,7 +202,7 @@ def test_no_runs_are_listed_from_before_a_pull_request_was_opened(scene: Scene) 
 
 def test_without_requests_nothing_is_looked_at(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
     refuse_many(scene, 3)
-    scene.world.left["core"] = report_previews.REQUESTS_RESERVED
+    scene.world.left["core"] = report_previews.REPORTS_LEAVE_REQUESTS
 
     tell(scene, 120)
 

@@ -64,11 +64,11 @@ def test_only_a_first_line_that_is_a_command_is_one(body: str, expected: SlashCo
 )  # fmt: skip
 def test_commands_leave_requests_for_the_official_run(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
     scene.bring()
-    scene.world.left["graphql"] = slash_commands.POINTS_RESERVED + 50
+    scene.world.left["graphql"] = slash_commands.COMMANDS_LEAVE_POINTS + 50
     for _ in range(100):
         say(scene, "/retry", EVE)
 
-    assert slash_commands.POINTS_RESERVED - 3 < scene.world.left["graphql"] < slash_commands.POINTS_RESERVED
+    assert slash_commands.COMMANDS_LEAVE_POINTS - 3 < scene.world.left["graphql"] < slash_commands.COMMANDS_LEAVE_POINTS
     assert "write the command again in an hour" in capsys.readouterr().err
     scene.world.left["graphql"] = 1000
     assert say(scene, "/help") == ["+1"]
@@ -90,14 +90,14 @@ def test_answers_leave_comments_for_reports(scene: Scene, sha: str) -> None:
 
 
 def test_in_an_hour_without_requests_questions_are_answered_and_nothing_is_started(scene: Scene, sha: str) -> None:
-    scene.world.left["core"] = slash_commands.REQUESTS_RESERVED - 1
+    scene.world.left["core"] = slash_commands.COMMANDS_LEAVE_REQUESTS - 1
 
     assert say(scene, "/help") == ["+1"]
     assert say(scene, "/rank", EVE) == ["+1"]
     assert say(scene, "/retry") == ["confused"]
     assert say(scene, f"/evaluate {sha}", HOST) == ["confused"]
     assert (scene.world.reruns, scene.world.dispatched) == ([], [])
-    assert scene.world.left["core"] == slash_commands.REQUESTS_RESERVED - 1
+    assert scene.world.left["core"] == slash_commands.COMMANDS_LEAVE_REQUESTS - 1
 
 
 def test_an_answer_that_github_refuses_fails_the_job(scene: Scene, sha: str) -> None:

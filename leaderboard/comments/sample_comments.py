@@ -9,8 +9,7 @@ from markupsafe import Markup
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.render_comment import render_comment
-from leaderboard.comments.states import (
+from leaderboard.comments.comment_states import (
     AgentReport,
     Broken,
     CommentContext,
@@ -22,8 +21,9 @@ from leaderboard.comments.states import (
     Refused,
     Running,
     TaskReport,
-    WithdrawnEntry,
+    Withdrawn,
 )
+from leaderboard.comments.render_comment import render_comment
 from leaderboard.core.entry import Estimate
 
 _EXAMPLE = "https://github.com/example/board"
@@ -87,7 +87,7 @@ def sample_states() -> tuple[SampleState, ...]:
         ),
         SampleState(
             "withdrawn", "The folder was removed", "Nothing: the recorded results stay readable.",
-            WithdrawnEntry(agents=("alice/old",), merged=True),
+            Withdrawn(agents=("alice/old",), merged=True),
         ),
     )  # fmt: skip
 

@@ -229,7 +229,7 @@ class OfficialScore:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WithdrawnEntry:
+class Withdrawn:
     """The pull request removes agents of its author."""
 
     agents: tuple[str, ...]
@@ -249,4 +249,4 @@ class HelpText:
     """The answer to `/help`."""
 
 
-CommentState = Running | Previewed | Refused | NoRun | Broken | OfficialScore | WithdrawnEntry | RankReply | HelpText
+CommentState = Running | Previewed | Refused | NoRun | Broken | OfficialScore | Withdrawn | RankReply | HelpText

@@ -5,7 +5,7 @@ from typing import Any
 from evaluator.model.config.task import ReferenceScore, Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.comments.states import (
+from leaderboard.comments.comment_states import (
     AgentReport,
     Broken,
     CommentContext,
@@ -22,7 +22,7 @@ from leaderboard.comments.states import (
     Refused,
     Running,
     TaskReport,
-    WithdrawnEntry,
+    Withdrawn,
 )
 from leaderboard.core.entry import Estimate
 from leaderboard.core.game_standings import MatchCount
@@ -216,8 +216,8 @@ def solo_states() -> dict[str, CommentState]:
             merge_sha=MERGE, agents=(agent(done, CRASH),), pending=("alice/angle-rule on Frozen Lake",)
         ),
         "merged": OfficialScore(merge_sha=MERGE, agents=(agent(),), pending=("alice/angle-rule on CartPole",), run_url=RUN),
-        "withdrawn": WithdrawnEntry(agents=("alice/old",), merged=True),
-        "withdrawal": WithdrawnEntry(agents=("alice/old", "alice/older"), merged=False, head_sha=HEAD),
+        "withdrawn": Withdrawn(agents=("alice/old",), merged=True),
+        "withdrawal": Withdrawn(agents=("alice/old", "alice/older"), merged=False, head_sha=HEAD),
         "ranked": RankReply(agents=(agent(done),)),
         "unranked": RankReply(agents=()),
         "help": HelpText(),

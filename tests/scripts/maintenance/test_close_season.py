@@ -393,6 +393,14 @@ def test_the_reveal_reaches_the_branch(clone: Path, monkeypatch: pytest.MonkeyPa
     (known,) = json.loads(git(clone.parent / "copy.git", "show", "results:season.json"))["seasons"]
     assert (known["revealed"]["secret"], known["revealed"]["commit"]) == (SECRET.raw.hex(), merged)
 
+    monkeypatch.setenv(SECRET_VARIABLE, SECRET.raw.hex())
+    (clone / "results" / "season.json").unlink()
+    git(clone, "push", "-q", "origin", "main")
+    code, _, err = run(clone, "season", "reveal", "--push")
+
+    assert (code, "season 2026 was revealed at" in err) == (2, True)
+    assert merged in git(clone.parent / "copy.git", "show", "results:season.json")
+
 
 def copy_of_origin(clone: Path) -> str:
     source = git(clone, "remote", "get-url", "origin")

@@ -37,8 +37,11 @@ from leaderboard.scoring.metrics import any_sealed, episode_metric, episode_valu
 
 # Entries are compared in blocks of this many rows, which stay in the processor's cache.
 ENTRIES_AT_ONCE = 16
-# A spread below this share of the largest one is a rounding error.
+# Values differ by rounding errors of this share of them.
 ROUNDING = 1e-12
+# Below this share of the squares that it is the difference of, a sum of squares is computed from the differences themselves.
+CANCELLED = 1e-9
+PAIRS_AT_ONCE = 1000
 
 
 class Comparison(NamedTuple):
@@ -185,11 +188,14 @@ class _PairedValues(NamedTuple):
     """From each row's mean, shape (entries, episodes)."""
     squares: Floats
     """Their squares' sums."""
+    rounding: Floats
+    """What the squares' sums of a difference are by rounding alone."""
 
     @classmethod
     def of(cls, values: Floats, score: Floats) -> Self:
         deviations = values - values.mean(axis=1, keepdims=True)
-        return cls(score, deviations, (deviations**2).sum(axis=1))
+        rounding = values.shape[1] * (ROUNDING * np.abs(values).max(axis=1)) ** 2
+        return cls(score, deviations, (deviations**2).sum(axis=1), rounding)
 
 
 class _PairedTest(NamedTuple):
@@ -197,8 +203,8 @@ class _PairedTest(NamedTuple):
 
     kept: int
     value_range: float | None
-    least_spread: float
-    """Without bounds, differences that spread no more are not told from equal ones."""
+    is_certain: bool
+    """Whether equal differences of values without bounds are told apart."""
 
     @property
     def size(self) -> int:
@@ -209,13 +215,25 @@ class _PairedTest(NamedTuple):
         """The leads of some entries over all, and how many standard errors they are."""
         lead = np.subtract.outer(ours.score[rows], others.score)
         products = ours.deviations[rows] @ others.deviations.T
-        spread = np.maximum(np.add.outer(ours.squares[rows], others.squares) - 2 * products, 0)
+        squares = np.add.outer(ours.squares[rows], others.squares)
+        spread = np.maximum(squares - 2 * products, 0)
         if self.value_range is None:
+            cancelled = (lead != 0) & (spread < CANCELLED * squares)
+            self._compute_again(spread, cancelled, ours.deviations[rows], others.deviations)
             statistics = _in_errors(lead, spread / (self.kept * max(self.kept - 1, 1)))
-            statistics[spread <= self.least_spread] = 0
+            if not self.is_certain:
+                statistics[spread <= np.maximum.outer(ours.rounding[rows], others.rounding)] = 0
             return lead, statistics
         spread = spread + self.value_range**2 + lead**2 * self.kept * 2 / self.size
         return lead, _in_errors(lead * self.kept / self.size, spread / (self.size * (self.size - 1)))
+
+    @staticmethod
+    def _compute_again(spread: Floats, cancelled: Bools, ours: Floats, others: Floats) -> None:
+        """Replace the spreads of which cancellation left rounding errors; mirrored squares are too large for that."""
+        pairs = np.argwhere(cancelled)
+        for start in range(0, len(pairs), PAIRS_AT_ONCE):
+            row, column = pairs[start : start + PAIRS_AT_ONCE].T
+            spread[row, column] = ((ours[row] - others[column]) ** 2).sum(axis=1)
 
 
 def compare_paired(
@@ -244,7 +262,7 @@ def compare_paired(
     winsorized = np.clip(values, ordered[:, cut, None], ordered[:, count - cut - 1, None])
     plain = _PairedValues.of(winsorized, score)
     without_tails = _paired_without_tails(values, winsorized, ordered, scoring) if count >= MIN_EQUAL_VALUES else []
-    test = _PairedTest(kept, value_range, ROUNDING * plain.squares.max() if count < MIN_EQUAL_VALUES else -1.0)
+    test = _PairedTest(kept, value_range, is_certain=count >= MIN_EQUAL_VALUES)
     among = np.ones(entries, dtype=np.intp) if tries is None else np.array(tries, dtype=np.intp)
     critical = CriticalValues(np.full(entries, max(test.size - 1, 1)), among, max(entries - 1, 1))
     better, worse = np.zeros((2, entries), dtype=np.intp)

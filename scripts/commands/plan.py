@@ -42,7 +42,7 @@ def run(
     admission = admission_context(checkout, entries, datetime.now(UTC))
     admitted = admit_work(checkout.challenge, entries, results, duels, context, admission, checkout.every_record)
     items, deferred = list(admitted.items), admitted.deferred
-    if over := checkout.seasons.over(checkout.challenge):
+    if over := checkout.seasons.over(checkout.challenge, checkout.recorded[0]):
         say(f"Nothing is wanted: {over}.")
         items, deferred = [], ()
     if as_json:

@@ -19,7 +19,7 @@ from scripts.maintenance.close_season import close_season, frozen_folder, refuse
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH
-from scripts.repository.season_file import SEASON_FILE, RevealedSecret, SeasonFile, parse_seasons, secret_fault
+from scripts.repository.season_file import SEASON_FILE, RevealedSecret, SeasonEntry, SeasonFile, parse_seasons, secret_fault
 
 PUSHES = 5
 SeasonChange = Callable[[SeasonFile], SeasonFile]
@@ -67,8 +67,7 @@ def reveal(push: Push = False, token: PushToken = "", server: ServerAddress = GI
     challenge = checkout.challenge
     if challenge.sealed is None:
         raise CommandError(USAGE, f"season {challenge.season} is not sealed, so there is nothing to reveal")
-    if revealed := checkout.seasons.of(challenge.season).revealed:
-        raise CommandError(USAGE, f"season {challenge.season} was revealed at {revealed.at}")
+    _refuse_second_reveal(checkout.seasons.of(challenge.season))
     try:
         secret = read_secret(os.environ.pop(SECRET_VARIABLE, ""), challenge.sealed.secret_sha256)
     except SecretError as error:
@@ -157,11 +156,19 @@ def _record(checkout: Checkout, update: dict[str, object], verb: str, target: Gi
     season = checkout.challenge.season
 
     def change(seasons: SeasonFile) -> SeasonFile:
+        if "revealed" in update:
+            _refuse_second_reveal(seasons.of(season))
         return seasons.having(seasons.of(season).model_copy(update=update))
 
     if target is not None:
         record_on_branch(target, season, change, f"{verb} season {season}", now)
     record_locally(checkout, change)
+
+
+def _refuse_second_reveal(entry: SeasonEntry) -> None:
+    """Make sure that a season is revealed once: a second time would let in what was merged in between."""
+    if entry.revealed:
+        raise CommandError(USAGE, f"season {entry.season} was revealed at {entry.revealed.at}")
 
 
 def record_locally(checkout: Checkout, change: SeasonChange) -> None:

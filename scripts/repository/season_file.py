@@ -85,15 +85,15 @@ class SeasonFile(Frozen):
         by_name = {each.season: each for each in self.seasons} | {changed.season: changed}
         return self.model_copy(update={"seasons": tuple(by_name.values())})
 
-    def over(self, challenge: Challenge) -> str | None:
-        """Why nothing more is played in the challenge's season; None while it is open."""
+    def over(self, challenge: Challenge, results: Iterable[Result] = ()) -> str | None:
+        """Why nothing more is played in the challenge's season; None while it is open. `results`: of all seasons."""
         season = challenge.season
         entry = self.of(season)
         if entry.closed:
             return f"season {season} was closed at {entry.closed.at}"
         if entry.revealed:
             return f"season {season} was revealed at {entry.revealed.at}, so its episodes are known"
-        return secret_fault(challenge, self)
+        return secret_fault(challenge, self, results)
 
     def secret_of(self, season: str, beacon: str) -> SeasonSecret | None:
         """The published secret that a result's seeds come from; None if it is not published or another one."""

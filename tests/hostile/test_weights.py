@@ -28,7 +28,7 @@ from evaluator.model.visible_text import INVISIBLE, printable_line
 from leaderboard.planning.missing import MeasurementContext, WorkItem, missing_work
 from scripts.git.data_branches import BranchCommit, open_branches
 from scripts.git.main_entries import read_entries
-from scripts.github.official.publish_round import weights_to_keep
+from scripts.github.official.publish_round import evaluated_agents, weights_to_keep
 from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.repository.layout import record_store
 from tests.hostile.arena import order, world_of
@@ -748,3 +748,15 @@ def test_only_of_measured_versions_are_copies_kept(tmp_path: Path) -> None:
 
     assert kept == [files["accepted"], files["recorded"]]
     assert weights_to_keep(open_run(clone), round_of, tmp_path, ()) == []
+
+
+def test_copies_are_kept_of_what_stood_at_the_end_though_main_has_something_else_now(tmp_path: Path) -> None:
+    """The final draws are of these versions, and are played again by anybody who verifies them."""
+    clone = make_board(tmp_path, agent_files("mallory", manifest=manifest(MINE)))
+    rules = CHALLENGE + b'final: "1"\n'
+    clone.commit({"challenge.yml": rules})
+    clone.commit(dict.fromkeys(agent_files("mallory")))
+
+    (entry,) = evaluated_agents(clone.repository, clone.head, parse_challenge(rules))
+
+    assert entry.submission.weights == (MINE,)

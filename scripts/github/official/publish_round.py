@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
+from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import WeightsFile
 from evaluator.model.records.parse import parse_record
 from evaluator.model.records.verdict import Verdict
@@ -19,6 +20,7 @@ from leaderboard.core.store import RECORD_ENDING, write_atomically
 from leaderboard.text.escape_markdown import code
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import open_branches, read_recorded, tip_of
+from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.version_origins import checked_season_commits
 from scripts.github.api.client import GitHub
@@ -98,6 +100,12 @@ def _check(
     write_output(environment.output_path, "hash_lists", list(range(checked.hash_lists)))
 
 
+def evaluated_agents(clone: GitRepository, sha: str, challenge: Challenge) -> list[Entry]:
+    """The agents that main has evaluated at a commit: those that stood when submissions ended, if they have ended."""
+    final = checked_season_commits(clone, sha, challenge).final
+    return read_entries(clone, final.sha if final else sha, challenge)[0]
+
+
 def weights_to_keep(
     official: OfficialRun, assignment: ShardAssignment, accepted: Path, entries: Iterable[Entry]
 ) -> list[WeightsFile]:
@@ -120,7 +128,7 @@ def weights_to_keep(
 def _record(environment: WorkflowEnvironment, official: OfficialRun, assignment: ShardAssignment, accepted: Path) -> int:
     """Record what is accepted; returns how many records are new."""
     challenge = open_checkout(environment.workspace.resolve()).challenge
-    entries, _ = read_entries(official.clone, official.clone.resolve("HEAD") or "", challenge)
+    entries = evaluated_agents(official.clone, assignment.sha, challenge)
     # Before anything is recorded: what ranks can then be played again, whatever becomes of its address.
     keep_weights(official.clone, weights_to_keep(official, assignment, accepted, entries), datetime.now(UTC))
     published = record_accepted(official, challenge.season, accepted, datetime.now(UTC))
@@ -187,8 +195,7 @@ def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[
         challenge, moderation = read_rules(clone, sha)
     except CommandError:
         return list(items)
-    final = checked_season_commits(clone, sha, challenge).final
-    entries = read_entries(clone, final.sha if final else sha, challenge)[0]
+    entries = evaluated_agents(clone, sha, challenge)
     versions = {(entry.name, entry.digest) for entry in entries if not moderation.exclusion_of(*entry.version)}
     tasks = {task.id: task.digest() for task in challenge.tasks}
     return [

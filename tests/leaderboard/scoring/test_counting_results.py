@@ -159,6 +159,23 @@ def test_across_tasks_the_best_live_overall_score_holds_the_place_with_all_its_s
     assert (whole.overall[2].entry, whole.overall[2].superseded_by) == (B, "alice/a")
 
 
+def test_in_a_revealed_season_the_best_score_holds_the_place_and_all_versions_stay_tries():
+    beacon = "sealed-" + "a" * 64
+    results = [
+        live(A, 6.0, on=ONE, beacon=beacon), live(A, 6.0, on=TWO, beacon=beacon), live(B, 8.0, on=ONE, beacon=beacon),
+        live(B, None, on=TWO, beacon=beacon), live(C, 1.0, on=ONE, beacon=beacon), live(BOB, 7.0, on=ONE, beacon=beacon),
+    ]  # fmt: skip
+
+    whole = standings([A, B, BOB], results, ONE, TWO, final_beacon=beacon)
+
+    assert places(whole.tasks[0]) == [("alice/b", 1, None), ("bob/agent", 2, None), ("alice/a", None, "alice/b")]
+    assert places(whole.tasks[1]) == [("alice/a", 1, None)]
+    assert [row.tries for row in whole.tasks[0].rows] == [3, 1, 3]  # with one that left main
+    assert [(row.entry.shown, row.superseded_by) for row in whole.overall] == [
+        ("alice/a", None), ("bob/agent", None), ("alice/b", "alice/a"),
+    ]  # fmt: skip
+
+
 def test_a_version_that_scored_on_no_task_before_holds_no_overall_place():
     results = [live(A, None, on=ONE), live(B, 1.0, on=TWO), final(A, 9.0, on=ONE), final(B, 2.0, on=TWO)]
 

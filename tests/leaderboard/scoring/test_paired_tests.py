@@ -124,6 +124,31 @@ def test_few_equal_differences_of_bounded_values_are_no_certainty() -> None:
     assert compare_paired(np.repeat(values, 30, axis=1), "mean", value_range=1.0).better.tolist() == [1, 0, 1]
 
 
+@pytest.mark.parametrize("scale", [0.0, 1.0, 1e9])
+@pytest.mark.parametrize(("episodes", "is_certain"), [(9, 0), (10, 1), (40, 1)])
+@pytest.mark.parametrize("scoring", ["mean", "iqm"])
+def test_equal_differences_are_equal_however_much_the_values_spread(
+    scale: float, episodes: int, is_certain: int, scoring: Scoring
+) -> None:
+    luck = np.random.default_rng(7).normal(0, 1, episodes).round(6) * scale
+    values = np.array([luck, luck + 0.3, luck + 0.5])
+
+    assert compare_paired(values, scoring).better.tolist() == [2 * is_certain, is_certain, 0]
+
+
+@pytest.mark.parametrize("episodes", [8, 40])
+def test_a_spread_that_all_share_leaves_the_paired_t_test_as_it_is(episodes: int) -> None:
+    """For hundreds of pairs at the border of significance, beside an entry whose values are enormous."""
+    random = np.random.default_rng(8)
+    luck, wild = random.normal(0, 1e9, episodes), np.tile([1e15, -1e15], episodes // 2)
+    for _ in range(300):
+        values = np.array([luck, luck + random.normal(0.7, 1, episodes)])
+        chance = stats.ttest_rel(values[1], values[0]).pvalue * 2
+        behind = int(values[1].mean() < values[0].mean())
+
+        assert compare_paired(np.array([*values, wild]), "mean").better[behind] == int(chance < 0.05)
+
+
 @pytest.mark.parametrize("other", [{"seeds": SEEDS[1:4]}, {"beacon": "test"}])
 def test_other_episodes_are_not_paired(other: dict[str, object]) -> None:
     task = make.task()

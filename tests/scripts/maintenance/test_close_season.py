@@ -146,6 +146,14 @@ def test_a_new_season_gets_a_new_secret(clone: Path) -> None:
     assert "has the secret of season 2026" in run(clone, "plan")[2]
 
 
+def test_a_plan_names_the_season_that_has_recorded_results_of_its_secret(clone: Path) -> None:
+    assert follow(clone, blocks("season.md", "sh")[1]).returncode == 0
+    rules = yaml.safe_load((clone / "challenge.yml").read_text())
+    (clone / "challenge.yml").write_text(yaml.safe_dump({**rules, "season": "2027"}))
+
+    assert "Nothing is wanted: season 2027 has the secret of season 2026" in run(clone, "plan", "--sandbox", "process")[2]
+
+
 def test_a_season_is_not_sealed_twice_and_an_open_one_not_revealed(clone: Path) -> None:
     again = run(clone, "season", "seal")
     unopened = run(without_seal(clone), "season", "reveal")
@@ -384,6 +392,14 @@ def test_the_reveal_reaches_the_branch(clone: Path, monkeypatch: pytest.MonkeyPa
     assert code == 0, err
     (known,) = json.loads(git(clone.parent / "copy.git", "show", "results:season.json"))["seasons"]
     assert (known["revealed"]["secret"], known["revealed"]["commit"]) == (SECRET.raw.hex(), merged)
+
+    monkeypatch.setenv(SECRET_VARIABLE, SECRET.raw.hex())
+    (clone / "results" / "season.json").unlink()
+    git(clone, "push", "-q", "origin", "main")
+    code, _, err = run(clone, "season", "reveal", "--push")
+
+    assert (code, "season 2026 was revealed at" in err) == (2, True)
+    assert merged in git(clone.parent / "copy.git", "show", "results:season.json")
 
 
 def copy_of_origin(clone: Path) -> str:

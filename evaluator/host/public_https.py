@@ -110,11 +110,11 @@ class PublicHttps:
     """When several downloads must be done, by the monotonic clock; None for only one."""
 
     def download(
-        self, url: str, most: int, take: Callable[[bytes], object], asks: Callable[[str], object] = lambda host: None
+        self, url: str, most: int, take: Callable[[bytes], object], asks: Callable[[str], object] = lambda url: None
     ) -> int:
         """Pass the body to `take` piece by piece; returns its size, which is more than `most` where it was cut off.
 
-        `asks`: called with the name of each host before it is asked, those of redirects included.
+        `asks`: called with each address before it is asked, those of redirects included.
 
         Raises:
             AgentFault: it cannot be had.
@@ -138,7 +138,7 @@ class PublicHttps:
         """The final answer, after redirects."""
         for _ in range(_MAX_REDIRECTS + 1):
             host, target = _parts(url)
-            asks(host)
+            asks(url)
             connection = _PinnedConnection(host, self._address(host), self, max(0.01, until - time.monotonic()))
             try:
                 connection.request("GET", target, headers={"Accept-Encoding": "identity", "User-Agent": "pullrank"})

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -185,7 +186,7 @@ def test_a_name_is_resolved_once_and_that_address_connected(server: WeightsServe
 def test_the_certificate_must_be_the_hosts(server: WeightsServer, tmp_path: Path) -> None:
     server.asked.clear()
 
-    fault = refused(server, tmp_path, weights(CONTENT, url="https://github.com/net.bin"))
+    fault = refused(server, tmp_path, weights(CONTENT, url="https://codeload.github.com/net.bin"))
 
     assert "CERTIFICATE_VERIFY_FAILED" in str(fault)
     assert server.asked == []
@@ -389,7 +390,7 @@ def overloaded(request: BaseHTTPRequestHandler) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize(
     ("host", "other_host_answers", "is_owners"),
-    [("models.example", True, True), ("models.example", False, False), ("github.com", True, False)],
+    [("models.example", True, True), ("models.example", False, False), ("huggingface.co", True, False)],
 )
 @pytest.mark.parametrize("hangs_up", [True, False])
 def test_a_host_that_fails_is_its_owners_unless_it_serves_everybody_or_nothing_is_reached(
@@ -505,6 +506,36 @@ def test_a_name_below_a_common_one_is_not_common_where_owners_serve_by_it(
     assert (caught.value.verdict, isinstance(caught.value, RegistryFault)) == (Verdict.INTERNAL_ERROR, is_owners)
     server.pages["/there.bin"] = gives(CONTENT)
     assert store.fetch(wanted) is is_owners
+
+
+@pytest.mark.attack(
+    "weights_that_their_owner_makes_dear", family="supply", outcome="is its owner's failure",
+    tries="Uses up its own budget of Git LFS, or lets GitHub compute a patch that takes too long, when its seeds are bad.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("url", "is_owners"),
+    [
+        ("https://media.githubusercontent.com/media/alice/nets/v3/net.bin", True),
+        ("https://github.com/alice/nets/compare/v2...main.patch", True),
+        ("https://github.com/alice/nets/commit/v3.diff", True),
+        ("https://github.com/alice/nets/raw/v3/net.bin", False),
+        ("https://github.com/alice/nets/releases/download/v3/net.bin", False),
+    ],
+)
+def test_what_a_common_host_computes_or_counts_for_an_owner_is_the_owners(
+    server: WeightsServer, tmp_path: Path, url: str, is_owners: bool
+) -> None:
+    """All of github.com was excused, and what it refuses to everybody once an owner's budget is used up."""
+    path = urlsplit(url).path
+    server.pages[path] = overloaded
+    store = server.store(tmp_path / "store")
+
+    with pytest.raises(AgentFault) as caught:
+        store.fetch([weights(CONTENT, url=url)])
+
+    assert (caught.value.verdict, isinstance(caught.value, RegistryFault)) == (Verdict.INTERNAL_ERROR, is_owners)
+    server.pages[path] = gives(CONTENT)
+    assert store.fetch([weights(CONTENT, url=url)]) is is_owners
 
 
 class Clock:

@@ -5,8 +5,9 @@ runs beside it. The engine puts nothing in place of the paths named here, and ou
 expect. gVisor has its own /proc and /sys, and needs none of this.
 
 What no engine can hide: `/proc/self/mountinfo`, `/proc/cpuinfo`, the system call sysinfo, clocks, how long things take,
-`softnet_stat`, `sockstat` and `protocols` in `/proc/PID/net`, which count the packets and TCP sockets of the machine,
-and `smaps` and `pagemap`, which show whether another process has mapped the same page of a file.
+`softnet_stat`, `sockstat`, `protocols` and `stat/rt_cache` in `/proc/PID/net`, which count the packets, TCP sockets and
+looked-up routes of the machine, and `smaps`, `numa_maps` and `pagemap`, which show whether another process has mapped the
+same page of a file.
 """
 
 import os

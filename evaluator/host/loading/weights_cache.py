@@ -5,12 +5,14 @@ A copy is used only after its bytes were hashed again: whoever can write to the 
 
 import contextlib
 import hashlib
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.host.process_owner import cache_folder
@@ -25,12 +27,13 @@ _POINTER_LINES = (b"version https://git-lfs.github.com/spec/v", b"version https:
 POINTER_BYTES = 1024
 # Run for everybody, with where they send to for the bytes: no owner of a file lets them fail, or be slow. Names are written
 # out, since owners serve by others of the same domains: camo.githubusercontent.com fetches from any host. Not gitlab.com: it
-# refuses a raw file to everybody that was asked for 300 times in a minute, also by its owner.
+# refuses a raw file to everybody that was asked for 300 times in a minute, also by its owner. Nor what GitHub serves of Git
+# LFS, by media.githubusercontent.com, until an owner's budget is used up; nor what github.com computes, such as a patch.
 _COMMON_HOSTS = (
-    "github.com", "huggingface.co", "zenodo.org",
-    "raw.githubusercontent.com", "media.githubusercontent.com", "objects.githubusercontent.com",
+    "huggingface.co", "zenodo.org", "raw.githubusercontent.com", "objects.githubusercontent.com",
     "release-assets.githubusercontent.com", "cdn-lfs.huggingface.co",
 )  # fmt: skip
+_GITHUBS_FILES = re.compile(r"https://github\.com/[\w-]+/[\w.-]+/(?:raw|releases/download)/(?!.*(?:\.\.|%))")
 _COMMON_DOMAIN = ".hf.co"
 # What a machine keeps; the oldest files are removed.
 MAX_CACHE_BYTES = 8 << 30
@@ -42,8 +45,9 @@ def is_pointer(content: bytes) -> bool:
     return len(content) < POINTER_BYTES and content.startswith(_POINTER_LINES)
 
 
-def _is_common(host: str) -> bool:
-    return host in _COMMON_HOSTS or f".{host}".endswith(_COMMON_DOMAIN)
+def _is_common(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host in _COMMON_HOSTS or f".{host}".endswith(_COMMON_DOMAIN) or bool(_GITHUBS_FILES.match(url))
 
 
 def other_host_answers() -> bool:
@@ -90,8 +94,8 @@ class WeightsCache:
 
         https = self.https or PublicHttps()
         until = time.monotonic() + https.seconds
-        hosts = [host for weights in lacking for host in self._download(weights, replace(https, until=until))]
-        return not all(map(_is_common, hosts))
+        asked = [url for weights in lacking for url in self._download(weights, replace(https, until=until))]
+        return not all(map(_is_common, asked))
 
     def add(self, weights: WeightsFile, pieces: Iterable[bytes]) -> bool:
         """Keep a file; False, and nothing is kept, where its bytes are not those of the manifest."""
@@ -130,21 +134,21 @@ class WeightsCache:
             raise AgentFault(Verdict.INTERNAL_ERROR, f"the copy of {weights.file} here was damaged; it is fetched again")
 
     def _download(self, weights: WeightsFile, https: "PublicHttps") -> list[str]:
-        """Fetch a file; returns the hosts that were asked."""
-        hosts: list[str] = []
+        """Fetch a file; returns the addresses that were asked, those of redirects included."""
+        asked: list[str] = []
         with self._incoming(weights) as incoming:
             try:
-                size = https.download(weights.url, weights.bytes, incoming.take, hosts.append)
+                size = https.download(weights.url, weights.bytes, incoming.take, asked.append)
                 if fault := incoming.fault(size):
                     raise AgentFault(Verdict.INVALID, fault)
             except AgentFault as error:
-                raise self._fault(weights, error, hosts) from error
-        return hosts
+                raise self._fault(weights, error, asked) from error
+        return asked
 
-    def _fault(self, weights: WeightsFile, error: AgentFault, hosts: Iterable[str]) -> AgentFault:
+    def _fault(self, weights: WeightsFile, error: AgentFault, asked: Iterable[str]) -> AgentFault:
         """The fault of a file that cannot be had; its owner's if a host is somebody's own and others are reached."""
         words = f"weights {weights.file}: {error}"
-        asked_owner = not all(map(_is_common, hosts))
+        asked_owner = not all(map(_is_common, asked))
         is_owners = error.verdict is Verdict.INTERNAL_ERROR and asked_owner and self.other_host_answers()
         fault = RegistryFault(words) if is_owners else AgentFault(error.verdict, words)
         fault.asked_owner = asked_owner

@@ -35,6 +35,18 @@ _RACED = re.compile(
     re.MULTILINE,
 )
 
+# What GitHub's push protection says, and the places that it names: five at most.
+_SECRETS = re.compile(r"cannot contain secrets")
+_SECRET_PLACE = re.compile(r"^remote: +path: (.+?)(?::\d+)?\s*$", re.MULTILINE)
+
+
+class SecretsRefusedError(GitError):
+    """The remote takes something in a pushed file for a secret, and refuses the whole push."""
+
+    def __init__(self, stderr: str) -> None:
+        super().__init__("push", stderr)
+        self.paths = frozenset(_SECRET_PLACE.findall(stderr))
+
 
 @dataclass(frozen=True, kw_only=True)
 class BranchCommit:
@@ -78,6 +90,7 @@ class DataBranches:
         """Push all branches or none; False if somebody else pushed first.
 
         Raises:
+            SecretsRefusedError: the remote takes something for a secret.
             GitError: the remote refuses for another reason.
         """
         refs = [f"{full_sha(sha)}:refs/heads/{name}" for name, sha in sorted(built.items())]
@@ -86,6 +99,8 @@ class DataBranches:
         except GitError as error:
             if _RACED.search(error.output):
                 return False
+            if _SECRETS.search(error.stderr):
+                raise SecretsRefusedError(error.stderr) from error
             raise
         return True
 

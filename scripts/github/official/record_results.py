@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from evaluator.host.seeds.encryption import with_new_provenance as amended_sealed
 from evaluator.host.seeds.season_secret import SeasonSecret
@@ -18,14 +19,21 @@ from evaluator.model.canonical_json import parse_strict
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.parse import parse_duel, parse_record, parse_result
-from evaluator.model.records.result import Result
+from evaluator.model.records.result import Result, may_lie_at
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import EXAMPLES_LOGIN, quarantine_of
 from leaderboard.core.parallel import run_in_background
 from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, TRY_INFIX, ResultStore, write_atomically
 from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
-from scripts.console import OUR_FAULT, CommandError
-from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, read_records_without_facts
+from scripts.console import OUR_FAULT, CommandError, say
+from scripts.git.data_branches import (
+    BranchCommit,
+    DataBranches,
+    SecretsRefusedError,
+    object_name,
+    open_branches,
+    read_records_without_facts,
+)
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.workload import OfficialRun, Workload, read_moderation_at
 from scripts.repository.layout import RESULTS_BRANCH, record_store
@@ -201,10 +209,75 @@ def _push_part(
         tips = branches.tips()
         existing = branches.objects(tips.get(RESULTS_BRANCH))
         fresh = _new_files(part, _without_replayed(branches, part, existing, moderation), replaced)
-        if not fresh or branches.push(_build_commits(branches, tips, store, fresh, replaced, now)):
-            return fresh
+        try:
+            if not fresh or branches.push(_build_commits(branches, tips, store, fresh, replaced, now)):
+                return fresh
+        except SecretsRefusedError as refused:
+            part = _without_secrets(part, refused)
+            continue
         retries.pause(attempt + 1)
     raise CommandError(OUR_FAULT, f"others pushed first {retries.tries} times; nothing is lost, the next run records it")
+
+
+LEFT_OUT = "left out: GitHub takes a part of it for a secret"
+# What becomes of a record that is refused for its actions. The agent chose them; a duel's may be either player's.
+_REFUSED: dict[type, dict[str, Any]] = {
+    Result: {
+        "verdict": Verdict.INVALID, "message": f"its actions are {LEFT_OUT}", "returns": [], "lengths": [], "metrics": {},
+        "trace_sha256": None, "script": None, "continued_after": None,
+    },
+    Duel: {
+        "verdict": Verdict.INTERNAL_ERROR, "message": f"moves are {LEFT_OUT}", "matches": [], "moves": None,
+        "milliseconds": None,
+    },
+}  # fmt: skip
+
+
+def _without_secrets(part: Sequence[AcceptedFile], refused: SecretsRefusedError) -> list[AcceptedFile]:
+    """The part without the words of those in whose files the remote sees a secret, or of all where it names no file.
+
+    Of a record that is refused without words a failure is left.
+
+    Raises:
+        SecretsRefusedError: nothing can be left out any more.
+    """
+    places = [path.removesuffix(TRACE_ENDING).removesuffix(RECORD_ENDING) for path in refused.paths]
+    named = {file for file, record in part if any(may_lie_at(place, record.path(), record.verdict) for place in places)}
+    owners = {side.login for file, record in part if not named or file in named for side in record.sides}
+    smaller = {
+        file: less
+        for file, record in part
+        if not owners.isdisjoint(side.login for side in record.sides) and (less := _with_less(file, is_named=file in named))
+    }
+    if not smaller:
+        raise refused
+    say(f"GitHub takes something in this push for a secret: {len(smaller)} records are pushed with less in them.")
+    return [(file, smaller.get(file, record)) for file, record in part]
+
+
+def _with_less(file: Path, *, is_named: bool) -> Result | Duel | None:
+    """Leave out of a record what a player may have written; returns what is left, or None if it is as before."""
+    whole = parse_record(file.read_bytes())
+    if whole.is_sealed:
+        return None
+    less = type(whole).with_self_hash(_without_words(whole.document()))
+    if less == whole and is_named:
+        less = type(whole).with_self_hash({**whole.document(), **_REFUSED[type(whole)]})
+    if less == whole:
+        return None
+    write_atomically(file, less.serialised())
+    return _read_result(file) if isinstance(less, Result) else less
+
+
+def _without_words(value: Any) -> Any:
+    """A record's document, or a part of it, without texts of players."""
+    if isinstance(value, list):
+        return [_without_words(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    words = {name: LEFT_OUT if value[name] else "" for name in ("message", "log_tail") if isinstance(value.get(name), str)}
+    rest = {name: _without_words(each) for name, each in value.items()}
+    return {**rest, **words, **({"notices": []} if "notices" in value else {})}
 
 
 def _without_replayed(

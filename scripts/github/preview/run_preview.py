@@ -6,7 +6,7 @@ report trusts it only if the pull request changed nothing but its author's own a
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,7 +45,7 @@ from leaderboard.comments.comment_states import (
 from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.core.eligibility import EXAMPLES_LOGIN, without_quarantined
-from leaderboard.core.entry import AgentName
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.store import write_atomically
@@ -281,7 +281,10 @@ def _main_sha(clone: GitRepository, session: PreviewSession) -> str:
 
 
 def _read_agents(session: PreviewSession, clone: GitRepository, guarded: GuardedPaths) -> None:
-    """Read the changed folders from git objects; a fault of the manifest is an outcome too."""
+    """Read the changed folders from git objects; a fault of the manifest is an outcome too.
+
+    All are read, though few are played: a faulty one takes the place of a good one, or it would be merged unseen.
+    """
     challenge = session.checkout.challenge
     on_main = [entry.entry() for entry in session.checkout.read_all()[0]] if challenge.people.one_team_each else []
     for path in guarded.agents:
@@ -289,25 +292,35 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
         if not LOGIN.fullmatch(login) or not AGENT.fullmatch(agent):
             session.skip(f"{path}: is not named submissions/<login>/<agent>, so it cannot be played")
             continue
-        if len(session.folders) == MAX_AGENTS:
-            session.skip(f"{login}/{agent}: a preview plays {MAX_AGENTS} agents; this one waits for the merge")
-            continue
-        folder = ChangedAgent(login=login, agent=agent)
-        session.folders.append(folder)
-        try:
-            read = assemble(clone.blobs(session.pull.head_sha, path), session.checkout.challenge.submissions)
-            submission = AgentFolder(login=login, agent=agent, path=session.checkout.root / path, folder=read)
-            tasks = eligible_tasks(session.checkout.challenge, submission)
-            if faults := (*wording_faults(submission, path), *people_faults(challenge, submission, path, on_main)):
-                raise LoadError(*faults)
-            at_merge = AdmissionContext(now=session.now)
-            shut = {task.id: why for task, why in closed_tasks(session.checkout.challenge, submission, at_merge)}
-            for task_id, why in shut.items():
-                session.skip(f"{evaluation_name(login, agent, task_id)}: {why}")
-            folder.tasks = tuple(task for task in tasks if task.id not in shut)
-            folder.entry = submission
-        except LoadError as error:
-            folder.faults = tuple(line if line.startswith(path) else f"{path}/{line}" for line in error.lines)
+        session.folders.append(_read_agent(session, clone, path, on_main))
+        if len(session.folders) > MAX_AGENTS:
+            good = [index for index, folder in enumerate(session.folders) if not folder.faults]
+            waiting = session.folders.pop(good[-1] if good else MAX_AGENTS)
+            session.skip(
+                f"{waiting.login}/{waiting.agent}: a preview plays {MAX_AGENTS} agents; this one waits for the merge"
+            )
+    at_merge = AdmissionContext(now=session.now)
+    for folder in session.folders:
+        shut = {task.id: why for task, why in closed_tasks(challenge, folder.entry, at_merge)} if folder.entry else {}
+        for task_id, why in shut.items():
+            session.skip(f"{evaluation_name(folder.login, folder.agent, task_id)}: {why}")
+        folder.tasks = tuple(task for task in folder.tasks if task.id not in shut)
+
+
+def _read_agent(session: PreviewSession, clone: GitRepository, path: str, on_main: Collection[Entry]) -> ChangedAgent:
+    """One changed folder, with the tasks that it enters."""
+    login, agent = path.split("/")[1:3]
+    challenge = session.checkout.challenge
+    try:
+        read = assemble(clone.blobs(session.pull.head_sha, path), challenge.submissions)
+        submission = AgentFolder(login=login, agent=agent, path=session.checkout.root / path, folder=read)
+        tasks = eligible_tasks(challenge, submission)
+        if faults := (*wording_faults(submission, path), *people_faults(challenge, submission, path, on_main)):
+            raise LoadError(*faults)
+    except LoadError as error:
+        lines = tuple(line if line.startswith(path) else f"{path}/{line}" for line in error.lines)
+        return ChangedAgent(login=login, agent=agent, faults=lines)
+    return ChangedAgent(login=login, agent=agent, entry=submission, tasks=tuple(tasks))
 
 
 def _play_tasks(session: PreviewSession, evaluator: Evaluator, is_over: Callable[[], bool]) -> None:

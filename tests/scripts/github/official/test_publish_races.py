@@ -14,13 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.model.records.parse import parse_result
+from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.parse import parse_duel, parse_record, parse_result
+from evaluator.model.records.result import Result
 from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, ResultStore
 from scripts.console import CommandError
 from scripts.github.official import record_results
 from scripts.github.official.workload import OfficialRun, open_official
 from scripts.repository.layout import RESULTS_BRANCH
-from tests.leaderboard.make import entry, result
+from tests.leaderboard.make import duel, entry, game, result
 from tests.scripts.github.remotes import Clone, git, make_board, origin_branch
 from tests.scripts.github.rounds import answers
 
@@ -33,6 +35,19 @@ ALICE_IN_QUARANTINE = b"""quarantines:
     login: Alice
     who: carol
     why: the image was bad
+"""
+TOKEN = "ghp_" + 36 * "A"
+# Refuses what looks like a token, in GitHub's words.
+SCANNER = """#!/bin/sh
+while read -r old new ref; do
+    places=$(git grep -nE 'ghp_[A-Za-z0-9]{36}' "$new" | head -5 | cut -d: -f2,3)
+    test -z "$places" && continue
+    echo "error: GH013: Repository rule violations found for $ref."
+    echo "- GITHUB PUSH PROTECTION"
+    echo "    - Push cannot contain secrets"
+    for place in $places; do echo "         path: $place"; done
+    exit 1
+done
 """
 KILLER = """#!/bin/sh
 # The machine stops at the n-th call of git: before it, or right after it.
@@ -115,6 +130,45 @@ def test_a_replay_takes_the_place_of_what_is_in_quarantine_and_of_nothing_else(t
     clone.commit({"moderation.yml": ALICE_IN_QUARANTINE.replace(b"who:", b"replay: false\n    who:")})
     record_results.record_accepted(run_on(clone), "1", accepted(tmp_path / "third", *names), NOW)
     assert whole(clone) == {"alice": "second", "bob": "first"}
+
+
+@pytest.mark.attack(
+    "secret_that_the_remote_refuses", family="bot", outcome="recorded without its words, and all others as they are",
+    tries="Prints what GitHub takes for a secret, or plays it, so that GitHub refuses the push of everybody's results.",
+)  # fmt: skip
+def test_what_the_remote_takes_for_a_secret_keeps_nobodys_results_from_being_recorded(tmp_path: Path) -> None:
+    """Of what it sees in a trace the agent's failure is left: else a bad draw could be made to count for nothing."""
+    clone = make_board(tmp_path / "board")
+    hook = tmp_path / "board/origin.git/hooks/pre-receive"
+    hook.write_text(SCANNER)
+    hook.chmod(0o755)
+    folder = accepted(tmp_path / "accepted", "alice", "mallory", "trudy")
+    store = ResultStore(results=folder / "results", traces=folder / "traces")
+    printed = {"log_tail": TOKEN, "message": f"x {TOKEN}"}
+    for number in range(8):  # More than are named at once.
+        store.write(result(entry("mallory", agent=f"a{number}"), **printed))
+    store.write(result(entry("mallory", agent="scored"), [2.0], message=TOKEN))
+    store.write(result(entry("zoe"), log_tail="fine"))
+    store.write(duel(entry("bob"), entry("mallory"), verdicts=("ok", "crashed"), message="", on=game("nim")))
+    seen = parse_duel((path := next(iter(store.duel_files()))).read_bytes()).document()
+    seen["players"][1]["log_tail"] = seen["matches"][0]["message"] = TOKEN
+    path.write_bytes(Duel.with_self_hash(seen).serialised())
+    trace = TOKEN.encode()
+    store.write(result(entry("trudy", agent="b"), [9.0], trace_sha256=hashlib.sha256(trace).hexdigest()), trace)
+
+    done = record_results.record_accepted(run_on(clone), "1", folder, NOW)
+
+    assert len(done.recorded) == 15
+    records = [parse_record(content) for content in origin_branch(clone, RESULTS_BRANCH).values()]
+    assert len(records) == 15
+    assert all(record.self_hash() == record.self_sha256 for record in records)
+    results = {(each.login, each.agent): each for each in records if isinstance(each, Result)}
+    assert results["zoe", "agent"].log_tail == "fine"
+    assert results["alice", "agent"].message == "accepted"
+    assert (results["mallory", "scored"].returns, results["mallory", "a7"].verdict) == ((2.0,), "crashed")
+    assert results["mallory", "a7"].log_tail == results["mallory", "a7"].message == record_results.LEFT_OUT
+    assert (results["trudy", "b"].verdict, results["trudy", "b"].returns) == ("invalid", ())
+    assert results["trudy", "agent"].returns == (1.0,)
 
 
 def killed_publish(clone: Clone, folder: Path, tmp_path: Path, **when: int) -> int:

@@ -240,6 +240,31 @@ def test_a_fifth_agent_waits_for_the_merge(preview_board: PreviewBoard) -> None:
     assert "alice/a5" in preview_board.said()
 
 
+@pytest.mark.attack(
+    "fault_behind_four_good_agents", family="bot", outcome="told in place of a good one: all are read",
+    tries="Puts an agent that a preview refuses behind four good ones, which are all that it plays.",
+)  # fmt: skip
+def test_a_fault_of_a_fifth_agent_is_told(preview_board: PreviewBoard) -> None:
+    """Else it would be merged as good: nothing after the merge refuses an unclear name, or one who is of another team."""
+    main = preview_board.main
+    main.commit({"challenge.yml": (main.path / "challenge.yml").read_bytes() + b"people: {one_team_each: true}\n"})
+    main.push()
+    git(main.path, "reset", "-q", "--hard")
+    manifest = b"name: T\nalgorithm: x\ntasks: [FrozenLake-v1]\n"
+    manifests = {f"a{i}": manifest for i in range(6)}
+    manifests |= {"y": manifest.replace(b"T", "T\N{HANGUL FILLER}".encode(), 1), "z": manifest + b'authors: ["@bob"]\n'}
+    files = [agent_files("alice", name, AGENT + b"#" + name.encode(), text) for name, text in manifests.items()]
+    preview_board.change({name: content for one in files for name, content in one.items()})
+
+    preview = preview_board.run()
+
+    assert [(a.agent, len(a.results), bool(a.faults)) for a in preview.agents] == [
+        ("a0", 1, False), ("a1", 1, False), ("y", 0, True), ("z", 0, True),
+    ]  # fmt: skip
+    assert [line.split(":")[0] for line in preview.skipped] == [f"alice/a{i}" for i in (4, 5, 3, 2)]
+    assert "🟡 Preview: 2 of 4 scored" in preview_board.said()
+
+
 def test_when_time_is_up_nothing_more_begins(preview_board: PreviewBoard) -> None:
     preview_board.change(agent_files("alice"))
     ticks = itertools.count(0, 10)

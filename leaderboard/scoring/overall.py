@@ -113,7 +113,7 @@ def overall_samples(boards: Sequence[ScoredResults], measured: Sequence[Estimate
     """The centre, error and size of the weighted mean of each entry's independent scores.
 
     The degrees of freedom are Welch and Satterthwaite's (Biometrics Bulletin 2, 1946). A score that is clipped has the
-    standard deviation of a normal one after clipping.
+    error that `_counted_error` says.
     """
     scales = [(scale, *pair) for pair in zip(boards, measured, strict=True) for scale in common_scale(pair[0].task)]
     total = math.fsum(scale.task.weight for scale, _, _ in scales)
@@ -127,13 +127,14 @@ def overall_samples(boards: Sequence[ScoredResults], measured: Sequence[Estimate
         middle, freedom = scale.normalised(estimates.centre[scored]), np.maximum(estimates.size[scored] - 1, 1)
         share = scale.task.weight / total
         unit = abs(scale.one - scale.zero)
-        part = (share * _counted_error(middle, estimates.error[scored] / unit)) ** 2
+        size = estimates.size[scored]
+        part = (share * _counted_error(middle, estimates.error[scored] / unit, size)) ** 2
         centre[rows] += share * counted_scores(middle)
         # Where lower is better, what is raised on this scale are the highest values.
         value, error = estimates.without_tails[scored, int(scale.one < scale.zero), 0].T
         lifted = scale.normalised(value)
         raised[rows] += share * counted_scores(lifted)
-        raised_variance[rows] += (share * _counted_error(lifted, error / unit)) ** 2
+        raised_variance[rows] += (share * _counted_error(lifted, error / unit, size)) ** 2
         variance[rows] += part
         spread[rows] += part**2 / freedom
         least[rows] = np.minimum(least[rows], freedom)
@@ -145,12 +146,20 @@ def overall_samples(boards: Sequence[ScoredResults], measured: Sequence[Estimate
     return {name: OverallSample(*fields) for name, fields, has in zip(names, columns, has_score, strict=True) if has}
 
 
-def _counted_error(centre: Floats, error: Floats) -> Floats:
-    """The standard error of a counted score, from that of the normalised score, shape (entries,)."""
+def _counted_error(centre: Floats, error: Floats, size: Floats) -> Floats:
+    """The standard error of a counted score, from that of the normalised score, shape (entries,).
+
+    A normal variable after clipping hardly varies where its centre is beyond the range, though a few great or bad returns
+    may have brought it there. So the error is at least what the interval's clipped ends say.
+    """
     is_known = np.isfinite(error)
-    drawn = centre[:, None] + np.where(is_known, error, 0)[:, None] * _NORMAL_VALUES
+    known = np.where(is_known, error, 0)
+    drawn = centre[:, None] + known[:, None] * _NORMAL_VALUES
     is_clipped = (drawn[:, 0] < LEAST_COUNTED) | (drawn[:, -1] > MOST_COUNTED)
-    return np.where(is_known & is_clipped, deviation(counted_scores(drawn)), error)
+    margin = critical_value(size, np.ones_like(size))
+    ends = counted_scores(centre + np.array([[-1], [1]]) * margin * known)
+    reach = np.abs(ends - counted_scores(centre)).max(axis=0) / margin
+    return np.where(is_known & is_clipped, np.maximum(deviation(counted_scores(drawn)), reach), error)
 
 
 def overall_rows(

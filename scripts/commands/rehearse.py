@@ -36,8 +36,9 @@ def run(
     api: ApiAddress = GITHUB_API,
 ) -> int:
     """Enter an agent on GitHub, check that each step works, and withdraw it; asks before it merges."""
-    challenge = open_checkout(Path.cwd()).challenge
-    if challenge.is_final:
+    checkout = open_checkout(Path.cwd())
+    challenge = checkout.challenge
+    if checkout.has_ended:
         raise CommandError(USAGE, f"submissions of season {challenge.season} have ended; rehearse when the next one begins")
     name = repository_name(challenge.repository)
     if not REPOSITORY_NAME.fullmatch(name):

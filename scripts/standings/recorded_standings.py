@@ -61,7 +61,10 @@ def recorded_input(
     if official:
         results, duels = of_our_sandbox(checkout, results), of_our_sandbox(checkout, duels)
     recorded = StandingsInput(
-        challenge=checkout.challenge.model_copy(update={"tasks": tuple(checkout.tasks(tasks))}),
+        challenge=checkout.challenge.model_copy(
+            # A sealed season ends with its reveal, which challenge.yml does not say.
+            update={"tasks": tuple(checkout.tasks(tasks)), **({"final": checkout.challenge.season} if final else {})}
+        ),
         entries=with_host_flags(checkout.with_quarantines(entries), checkout.challenge, checkout.moderation),
         moderation=checkout.moderation,
         results=tuple(results),

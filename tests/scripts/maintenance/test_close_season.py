@@ -21,11 +21,13 @@ from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from leaderboard.core.store import ResultStore
+from leaderboard.text.format import not_open
 from scripts.git.git_repository import GitRepository
 from scripts.maintenance.close_season import Citation, counted_record_files
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.repository.season_file import RevealedSecret, SeasonEntry, SeasonFile, seal_result
 from scripts.runs.local_evaluator import open_evaluator
+from scripts.standings.recorded_standings import recorded_input
 from tests.scripts.checkouts import ROOT, run
 from tests.scripts.github.remotes import git
 
@@ -205,6 +207,8 @@ def test_the_pages_lines_reveal_and_close_a_season(clone: Path) -> None:
     assert "Pole &lt;b&gt;" in (folder / "summary.md").read_text().replace("&#60;", "&lt;").replace("&#62;", "&gt;")
     assert "<b>" not in (folder / "summary.md").read_text()
     assert "Pole" in (folder / "index.html").read_text()
+    shown = recorded_input(open_checkout(clone), official=True).challenge
+    assert not_open(shown, None) == "The submissions of season 2026 have ended."
     check_archive(clone, known[0]["closed"])
     check_citation(clone, folder)
     check_what_comes_after(clone)

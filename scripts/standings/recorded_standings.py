@@ -18,7 +18,7 @@ from leaderboard.core.standings import Standings
 from leaderboard.planning.admission import refused_entries, tasks_by_name
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.visibility import StandingsInput, as_shown, with_host_flags
-from scripts.console import USAGE, CommandError, say
+from scripts.console import USAGE, CommandError, escape_commands, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries, rules_at
 from scripts.git.version_origins import admission_context, checked_season_commits, presence_beacons, season_commits
@@ -51,7 +51,7 @@ def recorded_input(
     has_duels = bool(checkout.challenge.games) or not checkout.is_lean
     duels, damaged_duels = (checkout.duels, checkout.recorded_duels[1]) if has_duels else ([], [])
     for line in faults:
-        say(line)
+        say(escape_commands(line))
     say_damaged("result", checkout.recorded[1])
     say_damaged("duel", damaged_duels)
     refused = refusals_in_words(checkout, entries, now or datetime.now(UTC))

@@ -70,7 +70,7 @@ class DataBranches:
     def tips(self) -> dict[str, str]:
         """Newest commit by branch, for existing branches; fetched shallow and without blobs."""
         names = [f"refs/heads/{name}" for name in (RESULTS_BRANCH, self.traces)]
-        lines = self.repository.run("ls-remote", "--refs", "origin", *names).decode()
+        lines = self.repository.run("ls-remote", "--refs", "origin", *names).decode("utf-8", "replace")
         tips = {name.removeprefix("refs/heads/"): sha for sha, name in (line.split("\t") for line in lines.splitlines())}
         if tips:
             self.repository.fetch(*tips.values(), options=("--depth=1", "--filter=blob:none"))
@@ -155,8 +155,10 @@ def _open_beside(clone: GitRepository, place: Path) -> GitRepository:
 
 def tip_of(repository: GitRepository, branch: str) -> str:
     """The newest commit of a branch of origin; empty if there is none."""
-    line = repository.run("ls-remote", "--refs", "origin", f"refs/heads/{branch}").decode()
-    return line.split("\t")[0] if line else ""
+    # Git lists all branches whose names end so, and one such as `a/refs/heads/results` first.
+    name = f"refs/heads/{branch}"
+    lines = repository.run("ls-remote", "--refs", "origin", name).decode("utf-8", "replace").splitlines()
+    return next((sha for sha, ref in (line.split("\t", 1) for line in lines) if ref == name), "")
 
 
 def results_commit(clone: GitRepository) -> str:

@@ -18,11 +18,12 @@ from leaderboard.core.standings import Standings
 from leaderboard.planning.admission import refused_entries, tasks_by_name
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.visibility import StandingsInput, as_shown, with_host_flags
-from scripts.console import USAGE, CommandError, say
+from scripts.console import USAGE, CommandError, escape_commands, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries, rules_at
 from scripts.git.version_origins import admission_context, checked_season_commits, presence_beacons, season_commits
 from scripts.repository.checkout import Checkout, say_damaged
+from scripts.repository.layout import folder_of
 
 
 def recorded_standings(
@@ -43,14 +44,14 @@ def recorded_input(
         CommandError: submissions have ended, and this is no clone with main's whole history.
     """
     final = final_entries(checkout) if official and checkout.has_ended else None
-    agents, faults = checkout.read_all()
-    entries = [*(final.entries if final else (agent.entry() for agent in agents)), *erased_entries(checkout.moderation)]
+    agents, faults = _agents_on_main(checkout) if official and not final else _agents_here(checkout)
+    entries = [*(final.entries if final else agents), *erased_entries(checkout.moderation)]
     if official and not final:
         entries = with_presence_beacons(GitRepository(checkout.root), "HEAD", checkout.challenge, entries)
     has_duels = bool(checkout.challenge.games) or not checkout.is_lean
     duels, damaged_duels = (checkout.duels, checkout.recorded_duels[1]) if has_duels else ([], [])
     for line in faults:
-        say(line)
+        say(escape_commands(line))
     say_damaged("result", checkout.recorded[1])
     say_damaged("duel", damaged_duels)
     refused = refusals_in_words(checkout, entries, now or datetime.now(UTC))
@@ -73,6 +74,25 @@ def recorded_input(
         final_beacon=final.beacon if final else None,
     )
     return as_shown(recorded, now or datetime.now(UTC)) if official else recorded
+
+
+def _agents_here(checkout: Checkout) -> tuple[list[Entry], list[str]]:
+    """The agents in the checkout's folders, and a line for each fault of the others."""
+    agents, faults = checkout.read_all()
+    return [agent.entry() for agent in agents], faults
+
+
+def _agents_on_main(checkout: Checkout) -> tuple[list[Entry], list[str]]:
+    """The same as the official run reads them, from the commit that is checked out; from the folders where there is none.
+
+    Git writes files by the board's .gitattributes, so that a folder can hold another version than main.
+    """
+    clone = GitRepository(checkout.root)
+    commit = clone.resolve("HEAD")
+    if not commit or not clone.is_top():
+        return _agents_here(checkout)
+    agents, faults = read_entries(clone, commit, checkout.challenge)
+    return [agent for agent in agents if (checkout.root / folder_of(agent.spelled_name)).exists()], faults
 
 
 def refusals_in_words(checkout: Checkout, entries: Sequence[Entry], now: datetime) -> dict[AgentName, dict[str, str]]:

@@ -141,6 +141,29 @@ def test_who_goes_back_when_the_quota_is_used_up_has_no_place_by_the_old_draw(tm
     assert ranked(board) == {"alice": 6, "bob": 5}
 
 
+@pytest.mark.attack(
+    "return_that_a_checkout_makes", family="people", outcome="no place by the old draw",
+    tries="Goes back to its luckiest version with other line ends, which the board's .gitattributes undo in a checkout.",
+)  # fmt: skip
+def test_who_goes_back_by_what_a_checkout_changes_has_no_place_by_the_old_draw(tmp_path: Path) -> None:
+    board = make_board(tmp_path / "board", {"challenge.yml": RULES, ".gitattributes": b"*.bat text eol=crlf\n"})
+
+    def enter(number: int, bat: bytes) -> str:
+        return board.commit({**agent_files("alice", source=copy(number)), "submissions/alice/a/run.bat": bat})
+
+    board.commit(agent_files("bob", source=copy(9)))
+    record(board, "2026-01-01T00:00:00Z", beacon=board.head, score=5.0, login="bob")
+    lucky = enter(1, b"rem\r\n")
+    record(board, "2026-01-01T00:00:00Z", beacon=lucky, score=9.0)
+    assert ranked(board) == {"alice": 9, "bob": 5}
+    record(board, "2026-01-02T00:00:00Z", beacon=enter(2, b"rem\r\n"), score=4.0)
+    assert ranked(board) == {"alice": 4, "bob": 5}
+
+    enter(1, b"rem\n")
+
+    assert ranked(board) == {"bob": 5}
+
+
 QUARANTINE = b"""quarantines:
 - {since: "2026-01-01T00:00:00Z", until: "2026-01-03T00:00:00Z", commit: %s, who: host, why: a bad machine}
 """

@@ -14,6 +14,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import SubmissionLimits
 from scripts.commands import check, recorded
 from scripts.console import CommandError
+from scripts.git.data_branches import open_branches, results_commit
 from scripts.git.folder_history import FolderHistory
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
@@ -323,3 +324,19 @@ def test_check_says_the_same_of_folders_on_a_disk(tmp_path: Path, monkeypatch: p
         "submissions/alice/b: data differs from Data only by case; rename one",
         "submissions/alice/c/nul.txt: Windows takes 'nul' for a device, so nobody could clone there; rename it",
     ]
+
+
+@pytest.mark.attack(
+    "branch_whose_name_ends_in_results", family="supply", outcome="the branch results is read",
+    tries="May push, but not change what is recorded: makes a branch `a/refs/heads/results`, which git lists first.",
+)  # fmt: skip
+def test_a_branch_whose_name_ends_in_another_is_not_taken_for_it(board: Clone) -> None:
+    recorded_at = board.commit({"FrozenLake-v1/bob/b/1.json": b"{}"})
+    board.push("results")
+    board.commit({"FrozenLake-v1/bob/b/1.json": None})
+    for name in (b"a/refs/heads/results", b"\xff/refs/heads/results"):
+        board.repository.run("push", "-q", "origin", f"HEAD:refs/heads/{name.decode(errors='surrogateescape')}")
+
+    assert results_commit(board.repository) == recorded_at
+    with open_branches(board.repository, "1") as branches:
+        assert branches.tips()["results"] == recorded_at

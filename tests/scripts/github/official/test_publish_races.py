@@ -40,7 +40,7 @@ TOKEN = "ghp_" + 36 * "A"
 # Refuses what looks like a token, in GitHub's words.
 SCANNER = """#!/bin/sh
 while read -r old new ref; do
-    places=$(git grep -nE 'ghp_[A-Za-z0-9]{36}' "$new" | head -5 | cut -d: -f2,3)
+    places=$(git grep -nE 'ghp_[A-Za-z0-9]{36}|shpat_[0-9a-f]{32}' "$new" | head -5 | cut -d: -f2,3)
     test -z "$places" && continue
     echo "error: GH013: Repository rule violations found for $ref."
     echo "- GITHUB PUSH PROTECTION"
@@ -169,6 +169,35 @@ def test_what_the_remote_takes_for_a_secret_keeps_nobodys_results_from_being_rec
     assert results["mallory", "a7"].log_tail == results["mallory", "a7"].message == record_results.LEFT_OUT
     assert (results["trudy", "b"].verdict, results["trudy", "b"].returns) == ("invalid", ())
     assert results["trudy", "agent"].returns == (1.0,)
+
+
+@pytest.mark.attack(
+    "secret_as_a_name", family="bot", outcome="not recorded, and all others as they are",
+    tries="Names its agent as GitHub writes a secret, so that it refuses the push of everybody's results.",
+)  # fmt: skip
+def test_an_agent_that_is_named_like_a_secret_keeps_nobodys_results_from_being_recorded(tmp_path: Path) -> None:
+    """Nothing of it can be recorded: each of its records and duels has the name, and its path, too."""
+    clone = make_board(tmp_path / "board")
+    hook = tmp_path / "board/origin.git/hooks/pre-receive"
+    hook.write_text(SCANNER)
+    hook.chmod(0o755)
+    folder = accepted(tmp_path / "accepted", "alice")
+    store = ResultStore(results=folder / "results", traces=folder / "traces")
+    named = entry("mallory", agent="shpat_" + 32 * "0")
+    for number in range(8):  # More than are named at once.
+        store.write(duel(named, entry(f"rival{number}"), on=game("nim")))
+    store.write(result(named))
+    store.write(result(named, at="2026-11-01T00:00:00Z"))
+    store.write(result(entry("mallory"), [2.0]))
+    store.write(result(entry("rival1"), [3.0], log_tail="fine"))
+
+    done = record_results.record_accepted(run_on(clone), "1", folder, NOW, record_results.PushRetries(tries=1))
+
+    records = [parse_record(content) for content in origin_branch(clone, RESULTS_BRANCH).values()]
+    assert {(each.login, each.returns) for each in records if isinstance(each, Result)} == {
+        ("alice", (1.0,)), ("mallory", (2.0,)), ("rival1", (3.0,)),
+    }  # fmt: skip
+    assert len(records) == len(done.recorded) == 3
 
 
 def killed_publish(clone: Clone, folder: Path, tmp_path: Path, **when: int) -> int:

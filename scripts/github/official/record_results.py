@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from evaluator.host.seeds.derived_seeds import episode_seeds
 from evaluator.host.seeds.encryption import with_new_provenance as amended_sealed
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model.canonical_json import parse_strict
@@ -268,12 +269,18 @@ def _with_less(file: Path, *, is_named: bool) -> Result | Duel | None:
     if whole.is_sealed:
         return None
     less = type(whole).with_self_hash(_without_words(whole.document()))
-    if less == whole and is_named:
-        less = type(whole).with_self_hash({**whole.document(), **_REFUSED[type(whole)]})
+    if less == whole and is_named and whole.verdict is Verdict.OK:
+        # A script's seeds were those from its first counted episode on, which nobody can tell any more.
+        seeds = whole.seeds if isinstance(whole, Duel) else _first_seeds(whole)
+        less = type(whole).with_self_hash({**whole.document(), **_REFUSED[type(whole)], "seeds": seeds})
     if less == whole:
         return None
     write_atomically(file, less.serialised())
     return _read_result(file) if isinstance(less, Result) else less
+
+
+def _first_seeds(result: Result) -> tuple[str, ...]:
+    return episode_seeds(result.season, result.beacon, result.submission_digest, result.task, len(result.seeds))
 
 
 def _without_words(value: Any) -> Any:

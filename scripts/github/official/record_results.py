@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from evaluator.host.seeds.derived_seeds import episode_seeds
 from evaluator.host.seeds.encryption import with_new_provenance as amended_sealed
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model.canonical_json import parse_strict
@@ -205,7 +206,8 @@ def _push_part(
 ) -> list[NewFile]:
     """Push one part; returns the new files in it. `replacing`: replaced objects by path, and what is in quarantine."""
     replaced, moderation = replacing
-    for attempt in range(retries.tries):
+    attempt = 0
+    while attempt < retries.tries:
         tips = branches.tips()
         existing = branches.objects(tips.get(RESULTS_BRANCH))
         fresh = _new_files(part, _without_replayed(branches, part, existing, moderation), replaced)
@@ -213,9 +215,10 @@ def _push_part(
             if not fresh or branches.push(_build_commits(branches, tips, store, fresh, replaced, now)):
                 return fresh
         except SecretsRefusedError as refused:
-            part = _without_secrets(part, refused)
+            part = _without_secrets(part, refused)  # No try: it names five records at most, and each time less is left.
             continue
-        retries.pause(attempt + 1)
+        attempt += 1
+        retries.pause(attempt)
     raise CommandError(OUR_FAULT, f"others pushed first {retries.tries} times; nothing is lost, the next run records it")
 
 
@@ -231,12 +234,14 @@ _REFUSED: dict[type, dict[str, Any]] = {
         "milliseconds": None,
     },
 }  # fmt: skip
+_OUR_WORDS = frozenset(fields["message"] for fields in _REFUSED.values())
 
 
 def _without_secrets(part: Sequence[AcceptedFile], refused: SecretsRefusedError) -> list[AcceptedFile]:
     """The part without the words of those in whose files the remote sees a secret, or of all where it names no file.
 
-    Of a record that is refused without words a failure is left.
+    Of a record that is refused without words a failure is left. What is refused even so is left out, such as for the name
+    of an agent: nobody else waits for it, and it has no place.
 
     Raises:
         SecretsRefusedError: nothing can be left out any more.
@@ -249,10 +254,13 @@ def _without_secrets(part: Sequence[AcceptedFile], refused: SecretsRefusedError)
         for file, record in part
         if not owners.isdisjoint(side.login for side in record.sides) and (less := _with_less(file, is_named=file in named))
     }
-    if not smaller:
+    without = named - smaller.keys()
+    if not smaller and not without:
         raise refused
     say(f"GitHub takes something in this push for a secret: {len(smaller)} records are pushed with less in them.")
-    return [(file, smaller.get(file, record)) for file, record in part]
+    for record in (record for file, record in part if file in without):
+        say(f"{record.path()}: GitHub takes a name in it for a secret; it is not recorded, and has no place")
+    return [(file, smaller.get(file, record)) for file, record in part if file not in without]
 
 
 def _with_less(file: Path, *, is_named: bool) -> Result | Duel | None:
@@ -261,12 +269,18 @@ def _with_less(file: Path, *, is_named: bool) -> Result | Duel | None:
     if whole.is_sealed:
         return None
     less = type(whole).with_self_hash(_without_words(whole.document()))
-    if less == whole and is_named:
-        less = type(whole).with_self_hash({**whole.document(), **_REFUSED[type(whole)]})
+    if less == whole and is_named and whole.verdict is Verdict.OK:
+        # A script's seeds were those from its first counted episode on, which nobody can tell any more.
+        seeds = whole.seeds if isinstance(whole, Duel) else _first_seeds(whole)
+        less = type(whole).with_self_hash({**whole.document(), **_REFUSED[type(whole)], "seeds": seeds})
     if less == whole:
         return None
     write_atomically(file, less.serialised())
     return _read_result(file) if isinstance(less, Result) else less
+
+
+def _first_seeds(result: Result) -> tuple[str, ...]:
+    return episode_seeds(result.season, result.beacon, result.submission_digest, result.task, len(result.seeds))
 
 
 def _without_words(value: Any) -> Any:
@@ -275,7 +289,8 @@ def _without_words(value: Any) -> Any:
         return [_without_words(each) for each in value]
     if not isinstance(value, dict):
         return value
-    words = {name: LEFT_OUT if value[name] else "" for name in ("message", "log_tail") if isinstance(value.get(name), str)}
+    texts = {name: value[name] for name in ("message", "log_tail") if isinstance(value.get(name), str)}
+    words = {name: LEFT_OUT for name, text in texts.items() if text and text not in _OUR_WORDS}
     rest = {name: _without_words(each) for name, each in value.items()}
     return {**rest, **words, **({"notices": []} if "notices" in value else {})}
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.host.seeds.derived_seeds import episode_seeds
+from evaluator.host.solo.verify_result import check_claims
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_duel, parse_record, parse_result
 from evaluator.model.records.result import Result
@@ -22,7 +24,7 @@ from scripts.console import CommandError
 from scripts.github.official import record_results
 from scripts.github.official.workload import OfficialRun, open_official
 from scripts.repository.layout import RESULTS_BRANCH
-from tests.leaderboard.make import duel, entry, game, result
+from tests.leaderboard.make import duel, entry, game, result, task
 from tests.scripts.github.remotes import Clone, git, make_board, origin_branch
 from tests.scripts.github.rounds import answers
 
@@ -40,7 +42,7 @@ TOKEN = "ghp_" + 36 * "A"
 # Refuses what looks like a token, in GitHub's words.
 SCANNER = """#!/bin/sh
 while read -r old new ref; do
-    places=$(git grep -nE 'ghp_[A-Za-z0-9]{36}' "$new" | head -5 | cut -d: -f2,3)
+    places=$(git grep -nE 'ghp_[A-Za-z0-9]{36}|shpat_[0-9a-f]{32}' "$new" | head -5 | cut -d: -f2,3)
     test -z "$places" && continue
     echo "error: GH013: Repository rule violations found for $ref."
     echo "- GITHUB PUSH PROTECTION"
@@ -169,6 +171,57 @@ def test_what_the_remote_takes_for_a_secret_keeps_nobodys_results_from_being_rec
     assert results["mallory", "a7"].log_tail == results["mallory", "a7"].message == record_results.LEFT_OUT
     assert (results["trudy", "b"].verdict, results["trudy", "b"].returns) == ("invalid", ())
     assert results["trudy", "agent"].returns == (1.0,)
+
+
+@pytest.mark.attack(
+    "secret_as_a_name", family="bot", outcome="not recorded, and all others as they are",
+    tries="Names its agent as GitHub writes a secret, so that it refuses the push of everybody's results.",
+)  # fmt: skip
+def test_an_agent_that_is_named_like_a_secret_keeps_nobodys_results_from_being_recorded(tmp_path: Path) -> None:
+    """Nothing of it can be recorded: each of its records and duels has the name, and its path, too."""
+    clone = make_board(tmp_path / "board")
+    hook = tmp_path / "board/origin.git/hooks/pre-receive"
+    hook.write_text(SCANNER)
+    hook.chmod(0o755)
+    folder = accepted(tmp_path / "accepted", "alice")
+    store = ResultStore(results=folder / "results", traces=folder / "traces")
+    named = entry("mallory", agent="shpat_" + 32 * "0")
+    for number in range(8):  # More than are named at once.
+        store.write(duel(named, entry(f"rival{number}"), on=game("nim")))
+    store.write(result(named))
+    store.write(result(named, on=task("a"), verdict="internal_error", unfetched=True))
+    store.write(result(named, [1.0], on=task("b")))
+    store.write(result(entry("mallory"), [2.0]))
+    store.write(result(entry("rival1"), [3.0], log_tail="fine"))
+
+    done = record_results.record_accepted(run_on(clone), "1", folder, NOW, record_results.PushRetries(tries=1))
+
+    records = [parse_record(content) for content in origin_branch(clone, RESULTS_BRANCH).values()]
+    assert {(each.login, each.returns) for each in records if isinstance(each, Result)} == {
+        ("alice", (1.0,)), ("mallory", (2.0,)), ("rival1", (3.0,)),
+    }  # fmt: skip
+    assert len(records) == len(done.recorded) == 3
+
+
+def test_what_is_left_of_a_refused_script_is_not_refuted(tmp_path: Path) -> None:
+    """Its seeds were those from its first counted episode on; of a failure they are the first ones, as of any other."""
+    clone = make_board(tmp_path / "board")
+    hook = tmp_path / "board/origin.git/hooks/pre-receive"
+    hook.write_text(SCANNER)
+    hook.chmod(0o755)
+    folder, trace, mallory = accepted(tmp_path / "accepted", "alice"), TOKEN.encode(), entry("mallory")
+    seeds = episode_seeds("1", "test", mallory.digest, task().id, 2, first=3)
+    script = {"returns": [0.0] * 5, "lengths": [1] * 5, "counts_from": 3}
+    scored = result(mallory, [0.0] * 2, seeds=seeds, script=script, trace_sha256=hashlib.sha256(trace).hexdigest())
+    assert "the seeds are not those that the beacon gives" not in check_claims(scored)
+    ResultStore(results=folder / "results", traces=folder / "traces").write(scored, trace)
+
+    record_results.record_accepted(run_on(clone), "1", folder, NOW)
+
+    records = [parse_result(content) for content in origin_branch(clone, RESULTS_BRANCH).values()]
+    (refused,) = (record for record in records if record.login == "mallory")
+    assert (refused.verdict, len(refused.seeds)) == ("invalid", 2)
+    assert "the seeds are not those that the beacon gives" not in check_claims(refused)
 
 
 def killed_publish(clone: Clone, folder: Path, tmp_path: Path, **when: int) -> int:

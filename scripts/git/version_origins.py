@@ -4,7 +4,8 @@ A period of a version begins with the commit that brings it to main, into whatev
 Nobody can predict the commit's id, and no other folder of the login gets another one for the same files. A version that left
 and comes back begins another period, with other seeds: otherwise one could merge many versions and go back to the luckiest.
 
-The commit that ended a season's submissions, by the history of challenge.yml, is the beacon of its final draws.
+The commit that ended a season's submissions, by the history of challenge.yml or the reveal of a sealed season, says which
+versions rank in the end; in an open season it is the beacon of their final draws.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -18,6 +19,7 @@ from leaderboard.planning.admission import AdmissionContext, authors_by_owner, t
 from scripts.console import OUR_FAULT, USAGE, CommandError
 from scripts.git.folder_history import FolderHistory, FolderState, read_commits
 from scripts.git.git_repository import GitRepository
+from scripts.git.main_entries import read_entries
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import folder_of
 
@@ -262,3 +264,45 @@ def _season_and_final(content: bytes) -> tuple[object, object]:
     except LoadError:
         return None, None
     return (document.get("season"), document.get("final")) if isinstance(document, dict) else (None, None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinalEntries:
+    """The standing versions of a season whose submissions have ended."""
+
+    sha: str
+    """The commit of main that ended them; of a sealed season, where main stood at its reveal."""
+    beacon: str
+    """What the draws that rank come from: this commit, or the season's secret."""
+    entries: tuple[Entry, ...]
+    """The agents on that commit: what was merged or removed later changes nothing."""
+
+
+def final_entries(checkout: Checkout) -> FinalEntries:
+    """The standing versions of a checkout in which the season's submissions have ended.
+
+    Raises:
+        CommandError: this is no clone with main's whole history, or no commit of main ended them.
+    """
+    clone = GitRepository(checkout.root)
+    return entries_at_the_end(clone, clone.resolve("HEAD") or "", checkout)
+
+
+def entries_at_the_end(clone: GitRepository, main_sha: str, checkout: Checkout) -> FinalEntries:
+    """The same for a commit of main.
+
+    Raises:
+        CommandError: as `final_entries`.
+    """
+    challenge = checkout.challenge
+    if checkout.revealed:
+        sha = checkout.revealed.commit or main_sha
+        if sha not in clone.first_parent(main_sha):
+            fault = f"this clone lacks commit {sha[:12]}, where main stood at the reveal of season {challenge.season}"
+            raise CommandError(USAGE, f"{fault}; check out main with its whole history")
+    else:
+        final = checked_season_commits(clone, main_sha, challenge).final
+        assert final is not None
+        sha = final.sha
+    entries, _ = read_entries(clone, sha, challenge)
+    return FinalEntries(sha=sha, beacon=challenge.sealed_beacon or sha, entries=tuple(entries))

@@ -35,10 +35,10 @@ from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import traces_branch
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.version_origins import admission_context
+from scripts.git.version_origins import FinalEntries, admission_context, final_entries
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonClosing
-from scripts.standings.recorded_standings import FinalEntries, final_entries, recorded_standings, sandbox_rule
+from scripts.standings.recorded_standings import recorded_standings, sandbox_rule
 from scripts.static_site import build_site
 from scripts.verification.verify_records import verify_files
 

@@ -17,10 +17,9 @@ from leaderboard.planning.refusal_reasons import SubmissionsEnded, reason_in_wor
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.version_origins import admission_context
+from scripts.git.version_origins import admission_context, final_entries
 from scripts.repository.checkout import AgentFolder, Checkout
 from scripts.repository.layout import EXAMPLE_AGENTS
-from scripts.standings.recorded_standings import final_entries
 
 _SOLO_TASK = "the task {task} takes no scripts; name a task that has 'script' rules in challenge.yml"
 _SCRIPT_TASK = "the task {task} is for scripts; write 'kind: script', or name another task"

@@ -17,8 +17,9 @@ from leaderboard.core.entry import AgentName
 from scripts.console import CommandError, say
 from scripts.git.data_branches import export_files, results_commit
 from scripts.git.git_repository import GitRepository
+from scripts.git.version_origins import final_entries
 from scripts.repository.checkout import AgentFolder, Checkout
-from scripts.standings.recorded_standings import final_entries, with_presence_beacons
+from scripts.standings.recorded_standings import with_presence_beacons
 
 # What a sentence of the referee begins with where the agent failed before it had acted once.
 _AT_THE_START = re.compile(r"episode \d+, step 0: ")

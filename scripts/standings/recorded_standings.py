@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 
@@ -18,10 +18,10 @@ from leaderboard.core.standings import Standings
 from leaderboard.planning.admission import refused_entries, tasks_by_name
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.visibility import StandingsInput, as_shown, with_host_flags
-from scripts.console import USAGE, CommandError, escape_commands, say
+from scripts.console import CommandError, escape_commands, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries, rules_at
-from scripts.git.version_origins import admission_context, checked_season_commits, presence_beacons, season_commits
+from scripts.git.version_origins import admission_context, final_entries, presence_beacons, season_commits
 from scripts.repository.checkout import Checkout, say_damaged
 from scripts.repository.layout import folder_of
 
@@ -171,45 +171,3 @@ def rank_recorded(shown: StandingsInput, *, official: bool) -> Standings:
         shown.challenge, shown.entries, shown.results, official=official, moderation=shown.moderation, duels=shown.duels,
         uncounted=shown.uncounted, final_beacon=shown.final_beacon,
     )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class FinalEntries:
-    """The standing versions of a season whose submissions have ended."""
-
-    sha: str
-    """The commit of main that ended them; of a sealed season, where main stood at its reveal."""
-    beacon: str
-    """What the draws that rank come from: this commit, or the season's secret."""
-    entries: tuple[Entry, ...]
-    """The agents on that commit: what was merged or removed later changes nothing."""
-
-
-def final_entries(checkout: Checkout) -> FinalEntries:
-    """The standing versions of a checkout in which the season's submissions have ended.
-
-    Raises:
-        CommandError: this is no clone with main's whole history, or no commit of main ended them.
-    """
-    clone = GitRepository(checkout.root)
-    return entries_at_the_end(clone, clone.resolve("HEAD") or "", checkout)
-
-
-def entries_at_the_end(clone: GitRepository, main_sha: str, checkout: Checkout) -> FinalEntries:
-    """The same for a commit of main.
-
-    Raises:
-        CommandError: as `final_entries`.
-    """
-    challenge = checkout.challenge
-    if checkout.revealed:
-        sha = checkout.revealed.commit or main_sha
-        if sha not in clone.first_parent(main_sha):
-            fault = f"this clone lacks commit {sha[:12]}, where main stood at the reveal of season {challenge.season}"
-            raise CommandError(USAGE, f"{fault}; check out main with its whole history")
-    else:
-        final = checked_season_commits(clone, main_sha, challenge).final
-        assert final is not None
-        sha = final.sha
-    entries, _ = read_entries(clone, sha, challenge)
-    return FinalEntries(sha=sha, beacon=challenge.sealed_beacon or sha, entries=tuple(entries))

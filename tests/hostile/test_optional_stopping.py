@@ -26,6 +26,7 @@ from leaderboard.scoring.intervals import TAIL, student_quantiles
 from scripts.console import CommandError
 from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
+from scripts.git.version_origins import final_entries
 from scripts.github.official import workload
 from scripts.github.official.record_results import record_accepted
 from scripts.github.official.workload import Workload, read_workload
@@ -33,7 +34,7 @@ from scripts.maintenance.close_season import missing_final_work
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import record_store
 from scripts.repository.season_file import SEASON_FILE, RevealedSecret, SeasonEntry, SeasonFile
-from scripts.standings.recorded_standings import final_entries, recorded_standings
+from scripts.standings.recorded_standings import recorded_standings
 from scripts.verification.verify_claims import MainHistory
 from tests.leaderboard import make
 from tests.scripts.github.remotes import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, git, make_board, origin_branch

@@ -55,6 +55,7 @@ from leaderboard.visibility import hidden_tasks, is_anonymous
 from scripts.console import OK, CommandError, say
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
+from scripts.git.version_origins import final_entries
 from scripts.github.preview.preview_artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import PullEvent, WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
@@ -63,7 +64,7 @@ from scripts.repository.layout import SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
 from scripts.runs.play_duels import DuelRunner, log_line, player_names
-from scripts.standings.recorded_standings import final_entries, with_presence_beacons
+from scripts.standings.recorded_standings import with_presence_beacons
 
 
 @dataclass(kw_only=True)

@@ -15,12 +15,12 @@ from leaderboard.planning.admission import authors_by_owner, tasks_by_name
 from scripts.console import USAGE, CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import KnownFolders, read_entries
-from scripts.git.version_origins import VersionOrigins, known_origins, season_commits
+from scripts.git.version_origins import FinalEntries, VersionOrigins, entries_at_the_end, known_origins, season_commits
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
 from scripts.github.workflow.event import WorkflowEnvironment, open_clone, open_github
 from scripts.repository.checkout import Checkout, open_checkout, say_damaged
-from scripts.standings.recorded_standings import FinalEntries, entries_at_the_end, with_presence_beacons
+from scripts.standings.recorded_standings import with_presence_beacons
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ HOSTS = (
     "models.example", "metadata.example", "elsewhere.example", "gitlab.com", "release-assets.githubusercontent.com", "hf.co",
     "raw.githubusercontent.com", "cas-bridge.xethub.hf.co", "cdn.artifacts.gitlab-static.net", "camo.githubusercontent.com",
     "user-content.gitlab-static.net", "storage.googleapis.com", "mine.storage.googleapis.com", "huggingface.co",
-    "media.githubusercontent.com", "github.com",
+    "media.githubusercontent.com", "github.com", "zenodo.org",
 )  # fmt: skip
 Answer = Callable[[BaseHTTPRequestHandler], None]
 

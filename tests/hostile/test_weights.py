@@ -390,7 +390,7 @@ def overloaded(request: BaseHTTPRequestHandler) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize(
     ("host", "other_host_answers", "is_owners"),
-    [("models.example", True, True), ("models.example", False, False), ("huggingface.co", True, False)],
+    [("models.example", True, True), ("models.example", False, False), ("raw.githubusercontent.com", True, False)],
 )
 @pytest.mark.parametrize("hangs_up", [True, False])
 def test_a_host_that_fails_is_its_owners_unless_it_serves_everybody_or_nothing_is_reached(
@@ -463,10 +463,10 @@ def test_who_redirects_answers_for_where_the_files_come_from(
     server: WeightsServer, tmp_path: Path, target: str, is_owners: bool
 ) -> None:
     """The first host alone was looked at."""
-    server.pages["/net.bin"] = sends_to(f"https://{target}/there.bin")
+    server.pages["/alice/nets/resolve/v3/net.bin"] = sends_to(f"https://{target}/there.bin")
     server.pages["/there.bin"] = overloaded
     store = server.store(tmp_path / "store")
-    wanted = [weights(CONTENT, url="https://huggingface.co/net.bin")]
+    wanted = [weights(CONTENT, url="https://huggingface.co/alice/nets/resolve/v3/net.bin")]
 
     with pytest.raises(AgentFault) as caught:
         store.fetch(wanted)
@@ -495,10 +495,10 @@ def test_a_name_below_a_common_one_is_not_common_where_owners_serve_by_it(
 ) -> None:
     """Every name below githubusercontent.com, gitlab-static.net and storage.googleapis.com was taken for everybody's."""
     there = f"https://{host}/there.bin"
-    server.pages["/net.bin"] = sends_to(there)
+    server.pages["/alice/nets/resolve/v3/net.bin"] = sends_to(there)
     server.pages["/there.bin"] = overloaded
     store = server.store(tmp_path / "store")
-    wanted = [weights(CONTENT, url="https://huggingface.co/net.bin" if redirects else there)]
+    wanted = [weights(CONTENT, url="https://huggingface.co/alice/nets/resolve/v3/net.bin" if redirects else there)]
 
     with pytest.raises(AgentFault) as caught:
         store.fetch(wanted)
@@ -510,7 +510,7 @@ def test_a_name_below_a_common_one_is_not_common_where_owners_serve_by_it(
 
 @pytest.mark.attack(
     "weights_that_their_owner_makes_dear", family="supply", outcome="is its owner's failure",
-    tries="Uses up its own budget of Git LFS, or lets GitHub compute a patch that takes too long, when its seeds are bad.",
+    tries="Uses up its own budget of Git LFS, or has a common host compute what takes too long, on bad seeds.",
 )  # fmt: skip
 @pytest.mark.parametrize(
     ("url", "is_owners"),
@@ -520,13 +520,21 @@ def test_a_name_below_a_common_one_is_not_common_where_owners_serve_by_it(
         ("https://github.com/alice/nets/commit/v3.diff", True),
         ("https://github.com/alice/nets/raw/v3/net.bin", False),
         ("https://github.com/alice/nets/releases/download/v3/net.bin", False),
+        ("https://huggingface.co/api/datasets/alice/nets/parquet", True),
+        ("https://huggingface.co/api/datasets/raw/nets/parquet", True),
+        ("https://zenodo.org/api/records/1/files-archive", True),
+        ("https://huggingface.co/nets/resolve/v3/net.bin", False),
+        ("https://huggingface.co/datasets/alice/nets/resolve/v3/net.bin", False),
+        ("https://huggingface.co/api/resolve-cache/models/alice/nets/v3/net.bin?%2Falice%2Fnets%2Fresolve%2Fv3=", False),
+        ("https://zenodo.org/records/1/files/net.bin?download=1", False),
+        ("https://zenodo.org/api/records/1/files/net.bin/content", False),
     ],
 )
 def test_what_a_common_host_computes_or_counts_for_an_owner_is_the_owners(
     server: WeightsServer, tmp_path: Path, url: str, is_owners: bool
 ) -> None:
     """All of github.com was excused, and what it refuses to everybody once an owner's budget is used up."""
-    path = urlsplit(url).path
+    path = "/" + url.split("/", 3)[3]
     server.pages[path] = overloaded
     store = server.store(tmp_path / "store")
 
@@ -629,8 +637,8 @@ def test_the_times_of_its_files_do_not_tell_an_agent_when_they_arrived(
         ("https://models.example/net.bin", overloaded, True),
         ("https://models.example/net.bin", gives(CONTENT[:-1] + b"x"), True),
         ("https://models.example/missing.bin", overloaded, True),
-        ("https://huggingface.co/net.bin", sends_to("https://elsewhere.example/missing.bin"), True),
-        ("https://huggingface.co/net.bin", overloaded, False),
+        ("https://huggingface.co/alice/nets/resolve/v3/net.bin", sends_to("https://elsewhere.example/missing.bin"), True),
+        ("https://huggingface.co/alice/nets/resolve/v3/net.bin", overloaded, False),
     ],
 )  # fmt: skip
 def test_the_second_in_which_files_fail_tells_the_next_agent_nothing(
@@ -647,7 +655,7 @@ def test_the_second_in_which_files_fail_tells_the_next_agent_nothing(
             clock.now += delay
             page(request)
 
-        server.pages |= {"/net.bin": late, "/missing.bin": lambda request: request.send_error(404)}
+        server.pages |= {urlsplit(url).path: late, "/missing.bin": lambda request: request.send_error(404)}
         store = server.store(tmp_path / f"{delay}")
         monkeypatch.setattr(submission_folder, "WeightsCache", lambda: store)
         clock.now = 1_700_000_100.0

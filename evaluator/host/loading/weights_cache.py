@@ -28,12 +28,17 @@ POINTER_BYTES = 1024
 # Run for everybody, with where they send to for the bytes: no owner of a file lets them fail, or be slow. Names are written
 # out, since owners serve by others of the same domains: camo.githubusercontent.com fetches from any host. Not gitlab.com: it
 # refuses a raw file to everybody that was asked for 300 times in a minute, also by its owner. Nor what GitHub serves of Git
-# LFS, by media.githubusercontent.com, until an owner's budget is used up; nor what github.com computes, such as a patch.
+# LFS, by media.githubusercontent.com, until an owner's budget is used up.
 _COMMON_HOSTS = (
-    "huggingface.co", "zenodo.org", "raw.githubusercontent.com", "objects.githubusercontent.com",
-    "release-assets.githubusercontent.com", "cdn-lfs.huggingface.co",
+    "raw.githubusercontent.com", "objects.githubusercontent.com", "release-assets.githubusercontent.com",
+    "cdn-lfs.huggingface.co",
 )  # fmt: skip
-_GITHUBS_FILES = re.compile(r"https://github\.com/[\w-]+/[\w.-]+/(?:raw|releases/download)/(?!.*(?:\.\.|%))")
+# Of these only files that lie there: what they compute, such as a patch, a list or an archive, owners can make too dear.
+_COMMON_FILES = re.compile(
+    r"https://(?:github\.com/[\w-]+/\w[\w.-]*/(?:raw|releases/download)/"
+    r"|huggingface\.co/(?:api/resolve-cache/|(?!api/)(?:\w[\w.-]*/){1,3}(?:resolve|raw)/)"
+    r"|zenodo\.org/(?:api/)?records?/\d+/files/)(?![^?]*(?:\.\.|%))"
+)
 _COMMON_DOMAIN = ".hf.co"
 # What a machine keeps; the oldest files are removed.
 MAX_CACHE_BYTES = 8 << 30
@@ -47,7 +52,7 @@ def is_pointer(content: bytes) -> bool:
 
 def _is_common(url: str) -> bool:
     host = urlsplit(url).hostname or ""
-    return host in _COMMON_HOSTS or f".{host}".endswith(_COMMON_DOMAIN) or bool(_GITHUBS_FILES.match(url))
+    return host in _COMMON_HOSTS or f".{host}".endswith(_COMMON_DOMAIN) or bool(_COMMON_FILES.match(url))
 
 
 def other_host_answers() -> bool:

@@ -248,11 +248,19 @@ def _without_secrets(part: Sequence[AcceptedFile], refused: SecretsRefusedError)
     """
     places = [path.removesuffix(TRACE_ENDING).removesuffix(RECORD_ENDING) for path in refused.paths]
     named = {file for file, record in part if any(may_lie_at(place, record.path(), record.verdict) for place in places)}
-    owners = {side.login for file, record in part if not named or file in named for side in record.sides}
+    # Who met somebody in a duel, and wrote nothing there, did not write what is refused.
+    owners = {
+        side.login
+        for file, record in part
+        if not named or file in named
+        for side in record.sides
+        if isinstance(side, Result) or not named or side.log_tail or side.message
+    }
     smaller = {
         file: less
         for file, record in part
-        if not owners.isdisjoint(side.login for side in record.sides) and (less := _with_less(file, is_named=file in named))
+        if file in named or not owners.isdisjoint(side.login for side in record.sides)
+        if (less := _with_less(file, is_named=file in named))
     }
     without = named - smaller.keys()
     if not smaller and not without:

@@ -151,6 +151,7 @@ def test_what_the_remote_takes_for_a_secret_keeps_nobodys_results_from_being_rec
         store.write(result(entry("mallory", agent=f"a{number}"), **printed))
     store.write(result(entry("mallory", agent="scored"), [2.0], message=TOKEN))
     store.write(result(entry("zoe"), log_tail="fine"))
+    store.write(result(entry("bob"), log_tail="fine"))
     store.write(duel(entry("bob"), entry("mallory"), verdicts=("ok", "crashed"), message="", on=game("nim")))
     seen = parse_duel((path := next(iter(store.duel_files()))).read_bytes()).document()
     seen["players"][1]["log_tail"] = seen["matches"][0]["message"] = TOKEN
@@ -160,12 +161,12 @@ def test_what_the_remote_takes_for_a_secret_keeps_nobodys_results_from_being_rec
 
     done = record_results.record_accepted(run_on(clone), "1", folder, NOW)
 
-    assert len(done.recorded) == 15
+    assert len(done.recorded) == 16
     records = [parse_record(content) for content in origin_branch(clone, RESULTS_BRANCH).values()]
-    assert len(records) == 15
+    assert len(records) == 16
     assert all(record.self_hash() == record.self_sha256 for record in records)
     results = {(each.login, each.agent): each for each in records if isinstance(each, Result)}
-    assert results["zoe", "agent"].log_tail == "fine"
+    assert results["zoe", "agent"].log_tail == results["bob", "agent"].log_tail == "fine"
     assert results["alice", "agent"].message == "accepted"
     assert (results["mallory", "scored"].returns, results["mallory", "a7"].verdict) == ((2.0,), "crashed")
     assert results["mallory", "a7"].log_tail == results["mallory", "a7"].message == record_results.LEFT_OUT

@@ -91,7 +91,8 @@ def test_a_version_that_comes_too_late_has_no_place_and_is_not_ready(board: Path
 
 def test_the_board_says_of_a_late_version_that_nothing_will_come(board: Path) -> None:
     (board / "challenge.yml").write_text(GAMES + PHASES)
-    git(board, "commit", "-qam", "End")
+    git(board, "add", "-A")
+    git(board, "commit", "-qm", "End")
 
     standings = recorded_standings(open_checkout(board), official=True)
 

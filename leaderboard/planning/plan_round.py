@@ -4,7 +4,7 @@ import heapq
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluator.model.config.limits import Limits
@@ -32,6 +32,8 @@ REPLAY_SHARE = 0.5
 UNKNOWN_BYTES = 200_000.0
 # Size of a step with an action of four floats, packed; small integers take a tenth of it.
 STEP_BYTES = 24.0
+# A sealed trace is padded to a power of two, so that it is up to twice as large, and written in base64.
+SEALED_FACTOR = 2 * 4 / 3
 # More shards than machines run side by side only pay if each still has this much to do.
 WAVE_SECONDS = 600.0
 
@@ -90,11 +92,20 @@ def expected_seconds(
     ]
 
 
-def expected_bytes(items: Iterable[WorkItem | DuelWorkItem], results: Iterable[Result]) -> list[float]:
+def expected_bytes(
+    items: Iterable[WorkItem | DuelWorkItem], results: Iterable[Result], largest: Mapping[str, float] | None = None
+) -> list[float]:
     """Size of each evaluation's trace: by its agent's most steps on that task, else the task's median, else a guess.
 
     A duel has no trace: its moves are in its record.
+
+    Args:
+        items: the evaluations and duels.
+        results: what is recorded of earlier ones.
+        largest: by id, the largest trace of each task whose actions take more than `STEP_BYTES`. It is expected of
+            everybody: agents that make long episodes together would else fill the disk of the round's publish.
     """
+    largest = largest or {}
     items = list(items)
     if not items:
         return []
@@ -105,7 +116,9 @@ def expected_bytes(items: Iterable[WorkItem | DuelWorkItem], results: Iterable[R
     )
     unknown = UNKNOWN_BYTES / STEP_BYTES
     return [
-        0.0 if isinstance(item, DuelWorkItem) else STEP_BYTES * steps.most(item.task_id, item.entry.name, unknown)
+        0.0
+        if isinstance(item, DuelWorkItem)
+        else largest.get(item.task_id) or STEP_BYTES * steps.most(item.task_id, item.entry.name, unknown)
         for item in items
     ]
 

@@ -59,5 +59,21 @@ class Shifted(gymnasium.Env[Any, Any]):
         return self._left - 2, float(action), False, self._left == 0, {}
 
 
+class ManyJoints(gymnasium.Env[Any, Any]):
+    """Actions of 400 numbers, in episodes that end by their time limit."""
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Discrete(2)
+        self.action_space = spaces.Box(-1, 1, (400,), np.float32)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action: Any) -> Any:
+        return 0, 1.0, False, False, {}
+
+
 gymnasium.register("Everything-v0", Everything)
+gymnasium.register("ManyJoints-v0", ManyJoints, max_episode_steps=1000)
 gymnasium.register("Shifted-v0", Shifted)

@@ -71,6 +71,19 @@ class GymTask(PlayableTask):
     time_limit: int | None
     """Steps after which an episode is truncated."""
 
+    @property
+    def max_steps(self) -> int | None:
+        """Steps of an evaluation at most; None if its episodes have no time limit."""
+        if self.task.script:
+            return self.task.script.steps
+        return self.time_limit and self.time_limit * self.task.episodes
+
+    @property
+    def step_bytes(self) -> float:
+        """Bytes that a step takes in a trace at most: its action's numbers, which may not compress, in base64."""
+        leaves = wire.leaves(describe(self.action_space))
+        return 4 / 3 * sum(leaf.nbytes for leaf in leaves)
+
     def decoder(self) -> ActionDecoder:
         """A new decoder of actions."""
         return ActionDecoder(self.action_space, clip=self.task.clip, grid=self.task.grid)

@@ -6,6 +6,7 @@ nothing is left to do; a plan of the same three then has nothing to do. The note
 it was written, so that one that is wrong, however it came about, hides work until midnight (UTC) or the next merge at most.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -17,6 +18,7 @@ from pydantic import Field
 from evaluator.host.digests.runtime_digest import lock_digests, runtime_digest
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.evaluator_image import base_identity
+from evaluator.host.envs.gym_task import cached_gym_task
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge, parse_moderation
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from evaluator.model.base import Frozen
@@ -26,6 +28,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.identifiers import CommitSha, Digest
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
+from evaluator.model.records.trace import MAX_TRACE_BYTES
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import EXAMPLES_LOGIN, without_quarantined
 from leaderboard.core.entry import Entry
@@ -169,8 +172,10 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
         items = []
     runners = challenge.runners
     capacity = plan_round.Capacity(at_once=runners.at_once, shard_seconds=runners.shard_seconds)
-    seconds, sizes = plan_round.expected_seconds(items, results, duels), plan_round.expected_bytes(items, results)
+    seconds = plan_round.expected_seconds(items, results, duels)
+    sizes = plan_round.expected_bytes(items, results, _largest_traces(challenge, items))
     if challenge.sealed:
+        sizes = [plan_round.SEALED_FACTOR * size for size in sizes]
         # All play the same episodes, and the kernel of a machine keeps what one agent left for the next to read.
         packing = plan_round.pack_by_group(seconds, capacity, [item.players[0].name for item in items], sizes)
     else:
@@ -184,6 +189,17 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
         facts=known_facts(first_draws),
         without_facts=_commits_without_facts(challenge, records, commits),
     )  # fmt: skip
+
+
+def _largest_traces(challenge: Challenge, items: Iterable[WorkloadItem]) -> dict[str, float]:
+    """By id, the largest trace of each task of these items whose actions are large, such as hundreds of floats."""
+    wanted = {item.task_id for item in items}
+    loaded = {task.id: cached_gym_task(task) for task in challenge.tasks if task.id in wanted and not task.game}
+    return {
+        task_id: min(gym_task.step_bytes * (gym_task.max_steps or math.inf), MAX_TRACE_BYTES)
+        for task_id, gym_task in loaded.items()
+        if gym_task and gym_task.step_bytes > plan_round.STEP_BYTES
+    }
 
 
 def read_rules(clone: GitRepository, sha: str) -> tuple[Challenge, Moderation]:

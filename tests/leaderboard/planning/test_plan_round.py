@@ -172,3 +172,4 @@ def test_expected_bytes_are_those_of_the_agents_steps_then_the_tasks_then_a_gues
     items = missing_work(rules, [alice, bob], done, MeasurementContext(runtime_digest="0" * 64, beacon="b"), [])
 
     assert expected_bytes(items, done) == [1000 * STEP_BYTES, UNKNOWN_BYTES, 300 * STEP_BYTES, UNKNOWN_BYTES]
+    assert expected_bytes(items, done, {"A": 5e7}) == [5e7, UNKNOWN_BYTES, 5e7, UNKNOWN_BYTES]

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from evaluator import wire
 from evaluator.host.envs.check_task import task_faults
 from evaluator.host.envs.gym_task import load_gym_task
+from evaluator.host.envs.spaces import at, describe
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.task import Task
@@ -124,3 +126,15 @@ def test_a_trace_holds_the_numbers_of_its_actions(name: str, space: Any, action:
     checked = verify_result("x", changed.serialised(), forged.serialised(), load_gym_task(task))
 
     assert checked.status is VerificationStatus.REFUTED
+
+
+@pytest.mark.parametrize("env", ["tests.evaluator.worlds:ManyJoints-v0", "tests.evaluator.worlds:Everything-v0"])
+def test_no_trace_takes_more_bytes_a_step_than_its_task_says(env: str) -> None:
+    gym_task = load_gym_task(Task(id="T", env=env, episodes=2, max_episode_steps=500))
+    assert gym_task.max_steps == 1000
+    gym_task.action_space.seed(1)
+    actions = [gym_task.action_space.sample() for _ in range(gym_task.max_steps)]
+    leaves = wire.leaves(describe(gym_task.action_space))
+    packed = [TraceLeaf.of(np.array([at(leaf.path)(action) for action in actions])) for leaf in leaves]
+
+    assert sum(len(leaf.data) for leaf in packed) < gym_task.step_bytes * gym_task.max_steps * 1.001

@@ -16,7 +16,7 @@ from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import ResultStore
 from leaderboard.planning.missing import DuelWorkItem
-from leaderboard.planning.plan_round import PROCESSORS, UNKNOWN_SECONDS
+from leaderboard.planning.plan_round import PROCESSORS, UNKNOWN_SECONDS, Capacity
 from scripts.console import CommandError
 from scripts.github.official import shard_jobs
 from scripts.github.official.shard_jobs import STEP_SECONDS, ShardAssignment
@@ -100,6 +100,21 @@ def test_a_plan_counts_on_as_many_at_once_as_the_machine_has_processors_for(boar
 
     assert part < 1
     assert sum(work.packing.loads) == 4 * UNKNOWN_SECONDS * part
+
+
+def test_the_traces_of_a_round_fit_the_disk_of_its_publish_whatever_agents_do(tmp_path: Path) -> None:
+    task = b"tasks:\n  - {id: Joints, env: 'tests.evaluator.worlds:ManyJoints-v0', episodes: 20}\n"
+    board = make_board(tmp_path / "board", {"challenge.yml": b'title: Test\nseason: "1"\n' + task})
+    agents = [agent_files(f"u{number}", source=AGENT + b"# %d\n" % number) for number in range(100)]
+    board.commit(dict(chain.from_iterable(map(dict.items, agents))))
+    board.push()
+    work = read_workload(open_run(board), board.head, "")
+
+    one_trace = 20 * 1000 * 400 * 4 * 4 / 3
+    taken = sum(map(len, work.packing.shards))
+    assert 0 < taken < 100
+    assert taken + len(work.packing.left) == len(work.items) == 100
+    assert taken * one_trace < Capacity().trace_bytes
 
 
 def test_an_excluded_entry_is_not_played(board: Clone, tmp_path: Path) -> None:

@@ -61,6 +61,15 @@ exit $code
 """
 
 
+def board_with_push_protection(place: Path) -> Clone:
+    """A board whose remote refuses every push in which `SCANNER` sees a token."""
+    clone = make_board(place)
+    hook = place / "origin.git/hooks/pre-receive"
+    hook.write_text(SCANNER)
+    hook.chmod(0o755)
+    return clone
+
+
 def run_on(clone: Clone) -> OfficialRun:
     return open_official(clone.repository, ("process", ""), answers())
 
@@ -140,10 +149,7 @@ def test_a_replay_takes_the_place_of_what_is_in_quarantine_and_of_nothing_else(t
 )  # fmt: skip
 def test_what_the_remote_takes_for_a_secret_keeps_nobodys_results_from_being_recorded(tmp_path: Path) -> None:
     """Of what it sees in a trace the agent's failure is left: else a bad draw could be made to count for nothing."""
-    clone = make_board(tmp_path / "board")
-    hook = tmp_path / "board/origin.git/hooks/pre-receive"
-    hook.write_text(SCANNER)
-    hook.chmod(0o755)
+    clone = board_with_push_protection(tmp_path / "board")
     folder = accepted(tmp_path / "accepted", "alice", "mallory", "trudy")
     store = ResultStore(results=folder / "results", traces=folder / "traces")
     printed = {"log_tail": TOKEN, "message": f"x {TOKEN}"}
@@ -180,10 +186,7 @@ def test_what_the_remote_takes_for_a_secret_keeps_nobodys_results_from_being_rec
 )  # fmt: skip
 def test_an_agent_that_is_named_like_a_secret_keeps_nobodys_results_from_being_recorded(tmp_path: Path) -> None:
     """Nothing of it can be recorded: each of its records and duels has the name, and its path, too."""
-    clone = make_board(tmp_path / "board")
-    hook = tmp_path / "board/origin.git/hooks/pre-receive"
-    hook.write_text(SCANNER)
-    hook.chmod(0o755)
+    clone = board_with_push_protection(tmp_path / "board")
     folder = accepted(tmp_path / "accepted", "alice")
     store = ResultStore(results=folder / "results", traces=folder / "traces")
     named = entry("mallory", agent="shpat_" + 32 * "0")
@@ -206,10 +209,7 @@ def test_an_agent_that_is_named_like_a_secret_keeps_nobodys_results_from_being_r
 
 def test_what_is_left_of_a_refused_script_is_not_refuted(tmp_path: Path) -> None:
     """Its seeds were those from its first counted episode on; of a failure they are the first ones, as of any other."""
-    clone = make_board(tmp_path / "board")
-    hook = tmp_path / "board/origin.git/hooks/pre-receive"
-    hook.write_text(SCANNER)
-    hook.chmod(0o755)
+    clone = board_with_push_protection(tmp_path / "board")
     folder, trace, mallory = accepted(tmp_path / "accepted", "alice"), TOKEN.encode(), entry("mallory")
     seeds = episode_seeds("1", "test", mallory.digest, task().id, 2, first=3)
     script = {"returns": [0.0] * 5, "lengths": [1] * 5, "counts_from": 3}

@@ -4,7 +4,7 @@ import re
 import shutil
 from datetime import datetime
 
-from leaderboard.core.store import PLAYER_SEPARATOR, RECORD_ENDING, TRY_INFIX, write_atomically
+from leaderboard.core.store import PLAYER_SEPARATOR, RECORD_ENDING, RETRIED_INFIX, write_atomically
 from leaderboard.text.urls import traces_branch
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import BranchCommit, DataBranches, open_branches
@@ -14,7 +14,7 @@ from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH, SUBMISSIONS
 from scripts.repository.moderation_file import MODERATION_FILE
 
-_FAILED = re.compile(rf"{re.escape(TRY_INFIX)}\d{re.escape(RECORD_ENDING)}$")
+_FAILED = re.compile(rf"{re.escape(RETRIED_INFIX)}\d{re.escape(RECORD_ENDING)}$")
 
 
 def write_erasure(checkout: Checkout, person: ErasedPerson, login: str, moderated: bytes) -> None:

@@ -5,7 +5,7 @@ import shutil
 from datetime import datetime
 
 from leaderboard.core.store import PLAYER_SEPARATOR, RECORD_ENDING, RETRIED_INFIX, write_atomically
-from leaderboard.text.urls import traces_branch
+from leaderboard.text.urls import traces_branch_name
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import BranchCommit, DataBranches, open_branches
 from scripts.git.git_repository import GitRepository
@@ -48,7 +48,7 @@ def push_erasure(clone: GitRepository, person: ErasedPerson, now: datetime) -> N
             built = {}
             for branch, commit in (
                 (RESULTS_BRANCH, _results_commit(branches, tips.get(RESULTS_BRANCH), person)),
-                (traces_branch(season), _traces_commit(branches, tips.get(traces_branch(season)), person)),
+                (traces_branch_name(season), _traces_commit(branches, tips.get(traces_branch_name(season)), person)),
             ):
                 if commit.removed:
                     built[branch] = branches.build(tips[branch], commit, now)

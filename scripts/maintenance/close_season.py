@@ -30,9 +30,9 @@ from leaderboard.planning.admission import admit_work, evaluated_versions
 from leaderboard.planning.missing import INTERNAL_ERROR_LIMIT, DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.text.format import quantity, shown_phases
 from leaderboard.text.serialise import misc_entry
+from leaderboard.text.urls import traces_branch_name
 from leaderboard.visibility import is_anonymous
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
-from scripts.git.data_branches import traces_branch
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.version_origins import FinalEntries, admission_context, final_entries
@@ -322,7 +322,7 @@ def _refuse_unverified(verifications: Sequence[Verification], season: str) -> No
         for each in unverified[:LISTED_FAULTS]
     ]
     more = [f"and {len(unverified) - LISTED_FAULTS} more"] if len(unverified) > LISTED_FAULTS else []
-    fetch = f"git fetch origin {traces_branch(season)} && mkdir -p traces && git archive FETCH_HEAD | tar -x -C traces"
+    fetch = f"git fetch origin {traces_branch_name(season)} && mkdir -p traces && git archive FETCH_HEAD | tar -x -C traces"
     hint = [f"fetch the traces: {fetch}"] if lacking else []
     what = "cannot be verified" if len(lacking) == len(unverified) else "did not verify"
     raise CommandError(

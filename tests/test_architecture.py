@@ -212,7 +212,7 @@ def test_broad_handlers_stand_only_where_foreign_code_ends() -> None:
         "evaluator.sandbox.load_agent": 2,  # the agent's import and constructor
         "evaluator.sandbox.run_script": 1,  # whatever a script raises is its exit code
         "evaluator.sandbox.main": 2,  # the agent's act and act_batch
-        "evaluator.sandbox.values": 1,  # the agent's __repr__
+        "evaluator.sandbox.observations_and_actions": 1,  # the agent's __repr__
         "leaderboard.core.parallel": 1,  # raised again in the process that asks for the value
         "scripts.runs.parallel_jobs": 1,  # raised again in the command's own process
         "scripts.github.start_official_run": 1,  # what cannot be decided is due

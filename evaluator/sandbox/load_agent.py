@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from evaluator import wire
-from evaluator.sandbox.values import gymnasium_space
+from evaluator.sandbox.observations_and_actions import gymnasium_space
 
 
 class AgentError(Exception):

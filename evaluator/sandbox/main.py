@@ -17,8 +17,8 @@ import numpy as np
 
 from evaluator import wire
 from evaluator.sandbox import load_agent as agents
+from evaluator.sandbox.observations_and_actions import ActionWriter, BadActionError, ObservationReader, describe_value
 from evaluator.sandbox.seeding import seed_globals
-from evaluator.sandbox.values import ActionWriter, BadActionError, ObservationReader, describe_value
 
 # Lines printed about bad moves; the log has a limit, and exceeding it would be the player's fault.
 MAX_COMPLAINT_LINES = 20

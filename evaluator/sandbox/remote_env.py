@@ -20,7 +20,7 @@ from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
 from evaluator import wire
-from evaluator.sandbox.values import ActionWriter, ObservationReader, gymnasium_space
+from evaluator.sandbox.observations_and_actions import ActionWriter, ObservationReader, gymnasium_space
 
 _OTHER_PROCESS = (
     "this environment belongs to the process that made it; for many at once use gymnasium.make_vec(id, num_envs=…)"

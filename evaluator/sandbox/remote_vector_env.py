@@ -9,8 +9,8 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from evaluator.sandbox.observations_and_actions import gymnasium_space
 from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, notice_ignored, spec_of, step_head
-from evaluator.sandbox.values import gymnasium_space
 
 Step = tuple[Any, Any, Any, Any, dict[str, Any]]
 

@@ -139,7 +139,7 @@ def place_document(row: TaskRow | OverallRow | GameRow) -> PlaceJson:
 
 def medal(row: TaskRow | GameRow) -> Medal | None:
     """For the first three places."""
-    return None if row.is_unranked else _MEDALS.get(row.place)
+    return _MEDALS[row.place] if row.has_medal else None
 
 
 class EstimateJson(ClosedObject):

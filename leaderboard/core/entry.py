@@ -78,6 +78,9 @@ class Entry:
         return f"{self.login}/{self.agent}"
 
 
+MEDAL_PLACES = 3
+
+
 @dataclass(frozen=True, kw_only=True)
 class RankedEntry:
     """An entry with its rank; its rank interval holds at 95 %, for this entry alone."""
@@ -100,6 +103,11 @@ class RankedEntry:
     def is_unranked(self) -> bool:
         """Whether the row has no place and takes none: it is for comparison only, or another version holds the place."""
         return self.entry.is_unranked or self.superseded_by is not None
+
+    @property
+    def has_medal(self) -> bool:
+        """Whether its place is one of the first three; the page's scripts have it again: `site/assets/js/table-cells.js`."""
+        return self.place <= MEDAL_PLACES and not self.is_unranked
 
 
 # The page's scripts have it again: `site/assets/js/stats.js`.

@@ -115,6 +115,11 @@ class OverallRow(RankedEntry):
         """Whether it has a score on half of the tasks; with fewer it gets neither a medal nor an interquartile mean."""
         return 2 * self.played >= len(self.normalised)
 
+    @property
+    def has_medal(self) -> bool:
+        """Also not with a score on fewer than half of the tasks."""
+        return super().has_medal and self.is_half_played
+
     def beyond(self, low: float, high: float) -> list[str]:
         """The ids of the tasks whose normalised score is outside a range."""
         return [task for task, value in self.normalised.items() if value is not None and not low <= value <= high]

@@ -20,8 +20,8 @@ from leaderboard.core.parallel import Partition, run_in_background
 
 RECORD_ENDING = ".json"
 TRACE_ENDING = ".trace.json"
-TRY_INFIX = ".try"
-"""In the name of a record of a try that failed and was made again: `<key>.try1.json`."""
+RETRIED_INFIX = ".try"
+"""In the name of the record of a failure on our side, after which it was run again: `<key>.try1.json`."""
 # In the name of a folder of two players, never in a login: a `+` between each login and its agent. Old logins hold `--`.
 PLAYER_SEPARATOR = "+"
 # More moves than any duel has: a record that claims more is not unpacked.
@@ -113,9 +113,9 @@ class ResultStore:
         return map(Path, filter(os.path.isfile, self._duels()))
 
     def has_retries(self) -> bool:
-        """Whether an evaluation was tried again: of several tries all but one have a number in their file's name."""
+        """Whether an evaluation was run again: of several records all but one have a number in their file's name."""
         files = chain(_below(_below(self._owners())), self._duels())
-        return any(TRY_INFIX in path.rpartition("/")[2] for path in files)
+        return any(RETRIED_INFIX in path.rpartition("/")[2] for path in files)
 
     def read(self, convert: ResultFilter = lambda result: result) -> StoredResults:
         """All results, each converted before the next is read, and the damaged files."""

@@ -19,23 +19,23 @@ def rules_name(task: Task) -> str | None:
     return None if task.kwargs else _PLAYABLE.get(GAME_VERSION.sub("", task.game or ""))
 
 
-def has_book(board: GameStandings) -> bool:
+def has_book(game: GameStandings) -> bool:
     """Whether visitors can play the leader."""
-    return rules_name(board.task) is not None and bool(board.rows) and next(_matches(board, board.rows[0]), None) is not None
+    return rules_name(game.task) is not None and bool(game.rows) and next(_matches(game, game.rows[0]), None) is not None
 
 
-def opening_book(board: GameStandings) -> str:
-    """The JSON document of a board with a leader: each match as who the leader was (0 began) and a digit for each move."""
-    leader = board.rows[0]
-    matches = [match for match, _ in zip(_matches(board, leader), range(BOOK_MATCHES), strict=False)]
+def opening_book(game: GameStandings) -> str:
+    """The JSON document of a game with a leader: each match as who the leader was (0 began) and a digit for each move."""
+    leader = game.rows[0]
+    matches = [match for match, _ in zip(_matches(game, leader), range(BOOK_MATCHES), strict=False)]
     name = one_line(leader.entry.submission.name)
-    document = {"game": rules_name(board.task), "leader": name, "opening": board.task.opening, "matches": matches}
+    document = {"game": rules_name(game.task), "leader": name, "opening": game.task.opening, "matches": matches}
     return json.dumps(document, separators=(",", ":"))
 
 
-def _matches(board: GameStandings, leader: GameRow) -> Iterator[tuple[int, str]]:
-    for row in board.rows:
-        meeting = board.crosstable.get((leader.entry.name, row.entry.name))
+def _matches(game: GameStandings, leader: GameRow) -> Iterator[tuple[int, str]]:
+    for row in game.rows:
+        meeting = game.crosstable.get((leader.entry.name, row.entry.name))
         if meeting is None:
             continue
         for index, moves in enumerate(moves_of(meeting.duel)):

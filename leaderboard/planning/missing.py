@@ -60,8 +60,8 @@ The key alone is not enough: tasks of two phases can have equal settings, and ea
 other digits would be too much: where another version's record has the file, each round would play what none could keep.
 """
 Record = TypeVar("Record", bound=Result | Duel)
-# A failure of ours is retried so often without anybody asking; after that somebody has to look.
-INTERNAL_ERROR_TRIES = 3
+# So often an evaluation or a duel may fail on our side, and is run again in another round; then somebody has to look.
+INTERNAL_ERROR_LIMIT = 3
 
 
 class MissingReason(StrEnum):
@@ -101,7 +101,7 @@ class WorkItem(_Work):
     entry: Entry
     wanted: WantedResult
     owner_liable: bool = False
-    """Whether its owner is liable for what cannot be fetched: it could not in all tries but the last one."""
+    """Whether its owner is liable for what cannot be fetched: it could not in all runs but the last one."""
 
     @property
     def players(self) -> tuple[Entry]:
@@ -117,7 +117,7 @@ class DuelWorkItem(_Work):
     """In the order of the sides; twice the same in a validation."""
     wanted: WantedDuel
     liable_side: Side | None = None
-    """The side that forfeits if its registry or web host fails again: it failed in all tries but the last one."""
+    """The side that forfeits if its registry or web host fails again: it failed in all runs but the last one."""
 
     @property
     def players(self) -> tuple[Entry, Entry]:
@@ -172,7 +172,7 @@ def missing_work(
 ) -> list[WorkItem | DuelWorkItem]:
     """List solo evaluations by login, agent and task, then the validations of all games, then their other duels.
 
-    An `internal_error` counts as recorded only after `INTERNAL_ERROR_TRIES` tries.
+    An `internal_error` counts as recorded only after `INTERNAL_ERROR_LIMIT` of them.
     """
     entries, duels = list(entries), list(duels)
     folders = version_folders(entries)
@@ -205,9 +205,9 @@ def _evaluations(
                 )
                 work_id = (entry.name,), task.id, wanted.key()[:FILE_DIGITS]
                 if reasons := history.reasons(work_id, wanted):
-                    # What it names could not be fetched in any try, and only one more follows.
-                    tries = history.all_tries_but_one(work_id)
-                    liable = bool(tries) and all(result.unfetched for result in tries)
+                    # What it names could not be fetched in any run, and only one more follows.
+                    failures = history.failures_if_one_run_is_left(work_id)
+                    liable = bool(failures) and all(result.unfetched for result in failures)
                     items.append(WorkItem(entry=entry, task_id=task.id, wanted=wanted, reasons=reasons, owner_liable=liable))
     return items
 
@@ -237,7 +237,7 @@ def _duels(
         if pair[0].name == pair[1].name:
             beacons = measurement.beacons_of(pair[0], task.id)
         else:
-            # And where a try of these versions failed: else a host could fail where they lose, until its player comes back.
+            # And where a run of these versions failed: else a host could fail where they lose, until its player comes back.
             stays = {beacon for entry in pair for beacon in measurement.beacons_of(entry, task.id)}
             present, versions = measurement.later(*pair, task.id), frozenset(entry.digest for entry in pair)
             beacons = (present, *sorted(stays & failed[versions] - {present}))
@@ -251,19 +251,19 @@ def _duels(
             )
             work_id = (pair[0].name, pair[1].name), task.id, wanted.key()[:FILE_DIGITS]
             if reasons := history.reasons(work_id, wanted):
-                liable = _failing_side(history.all_tries_but_one(work_id))
+                liable = _failing_side(history.failures_if_one_run_is_left(work_id))
                 items.append(DuelWorkItem(entries=pair, task_id=task.id, wanted=wanted, reasons=reasons, liable_side=liable))
     return items
 
 
-def _failing_side(tries: Sequence[Duel]) -> Side | None:
-    """The side whose registry or web host failed in every one of these tries."""
-    failing = (side for side in SIDES if all(duel.players[side].verdict is Verdict.INTERNAL_ERROR for duel in tries))
-    return next(failing, None) if tries else None
+def _failing_side(failures: Sequence[Duel]) -> Side | None:
+    """The side whose registry or web host failed in every one of these."""
+    failing = (side for side in SIDES if all(duel.players[side].verdict is Verdict.INTERNAL_ERROR for duel in failures))
+    return next(failing, None) if failures else None
 
 
 def given_up(records: Iterable[Result | Duel], folders: VersionFolders) -> list[Result | Duel]:
-    """The tries of what failed on our side `INTERNAL_ERROR_TRIES` times and is not recorded."""
+    """The records of what failed on our side `INTERNAL_ERROR_LIMIT` times and is not recorded."""
     return list(_History(records, folders).given_up())
 
 
@@ -315,34 +315,34 @@ class _Inputs(NamedTuple):
 
 
 class _History(Generic[Record]):
-    """What was recorded of each agent on each task, or of each pair in a game, and the tries that failed on our side."""
+    """What was recorded of each agent on each task, or of each pair in a game, and the failures on our side."""
 
     def __init__(self, records: Iterable[Record], folders: VersionFolders) -> None:
         self._recorded: dict[WorkId, Record] = {}
         self._failed: dict[WorkId, list[Record]] = defaultdict(list)
-        # The tries for which there is no name left where the file of a version lies that is in another folder now.
-        self._tries_elsewhere = Counter[WorkId]()
+        # The failures for which there is no name left where the file of a version lies that is in another folder now.
+        self._failures_elsewhere = Counter[WorkId]()
         for record in records:
             names, at = tuple(folders.of(side) for side in record.sides), (record.task, record.key[:FILE_DIGITS])
             work_id = names, *at
             if (recorded_as := tuple(AS_RECORDED.of(side) for side in record.sides)) != names:
-                tries = 1 if record.verdict is Verdict.INTERNAL_ERROR else INTERNAL_ERROR_TRIES
-                self._tries_elsewhere[recorded_as, *at] += tries
+                count = 1 if record.verdict is Verdict.INTERNAL_ERROR else INTERNAL_ERROR_LIMIT
+                self._failures_elsewhere[recorded_as, *at] += count
             if record.verdict is Verdict.INTERNAL_ERROR:
                 self._failed[work_id].append(record)
             else:
                 self._recorded[work_id] = record
 
     def given_up(self) -> Iterator[Record]:
-        """The tries of what failed `INTERNAL_ERROR_TRIES` times and is not recorded."""
-        for work_id, tries in self._failed.items():
-            if len(tries) >= INTERNAL_ERROR_TRIES and work_id not in self._recorded:
-                yield from tries
+        """The records of what failed `INTERNAL_ERROR_LIMIT` times and is not recorded."""
+        for work_id, failures in self._failed.items():
+            if len(failures) >= INTERNAL_ERROR_LIMIT and work_id not in self._recorded:
+                yield from failures
 
-    def all_tries_but_one(self, work_id: WorkId) -> Sequence[Record]:
-        """The tries that failed on our side, if only one more follows; else none."""
-        tries = self._failed.get(work_id, ())
-        return tries if len(tries) >= INTERNAL_ERROR_TRIES - 1 else ()
+    def failures_if_one_run_is_left(self, work_id: WorkId) -> Sequence[Record]:
+        """The failures on our side, if only one more run follows; else none."""
+        failures = self._failed.get(work_id, ())
+        return failures if len(failures) >= INTERNAL_ERROR_LIMIT - 1 else ()
 
     @cached_property
     def _inputs(self) -> dict[tuple[tuple[AgentName, ...], str], list[_Inputs]]:
@@ -354,8 +354,8 @@ class _History(Generic[Record]):
 
     def reasons(self, work_id: WorkId, wanted: WantedResult | WantedDuel) -> tuple[MissingReason, ...]:
         """Which inputs differ from those of every earlier record; none where it is recorded or given up."""
-        tries = max(len(self._failed.get(work_id, ())), self._tries_elsewhere[work_id])
-        if work_id in self._recorded or tries >= INTERNAL_ERROR_TRIES:
+        failures = max(len(self._failed.get(work_id, ())), self._failures_elsewhere[work_id])
+        if work_id in self._recorded or failures >= INTERNAL_ERROR_LIMIT:
             return ()
         earlier = self._inputs.get(work_id[:2], [])
         if not earlier:

@@ -352,14 +352,14 @@ def _single_error(metric: Metric, pooled: PooledResults) -> float:
     return math.hypot(*(single_value_error(metric, result) for result in pooled)) / len(pooled)
 
 
-def values(results: Sequence[Result], task: Task, metric: Metric) -> list[float]:
-    """The value of a metric for every result; NaN if missing."""
-    return pooled_values([(result,) for result in results], task, metric)
+def result_value(result: Result, task: Task, metric: Metric) -> float:
+    """The value of a metric for a result by itself; NaN if missing."""
+    return pooled_values([(result,)], task, metric)[0]
 
 
 def score_or_none(task: Task, result: Result) -> float | None:
     """The score of a result by itself, by the metric that ranks; None if it failed, or if the value is missing."""
-    return value_or_none(values([result], task, ranking_metric(task))[0]) if result.verdict is Verdict.OK else None
+    return value_or_none(result_value(result, task, ranking_metric(task))) if result.verdict is Verdict.OK else None
 
 
 def pooled_values(pooled: Sequence[PooledResults], task: Task, metric: Metric) -> list[float]:

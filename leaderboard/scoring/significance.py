@@ -36,7 +36,7 @@ from leaderboard.scoring.intervals import (
 from leaderboard.scoring.metrics import any_sealed, episode_metric, episode_values, oriented_value, ranking_metric
 
 # Entries are compared in blocks of this many rows, which stay in the processor's cache.
-ENTRIES_AT_ONCE = 16
+COMPARED_ENTRIES_AT_ONCE = 16
 # Values differ by rounding errors of this share of them.
 ROUNDING = 1e-12
 # Below this share of the squares that it is the difference of, a sum of squares is computed from the differences themselves.
@@ -133,8 +133,8 @@ def compare_all(measured: EstimateArrays) -> Comparison:
     critical = CriticalValues(freedom, tries, max(len(chosen) - 1, 1))
     better, worse = np.zeros((2, len(measured.score)), dtype=np.intp)
     widest = variance.max(initial=0)
-    for start in range(0, len(chosen), ENTRIES_AT_ONCE):
-        rows = slice(start, min(start + ENTRIES_AT_ONCE, len(chosen)))
+    for start in range(0, len(chosen), COMPARED_ENTRIES_AT_ONCE):
+        rows = slice(start, min(start + COMPARED_ENTRIES_AT_ONCE, len(chosen)))
         margin = critical.most * np.sqrt(variance[rows].max() + widest)
         first = int(np.searchsorted(-centre, -centre[start] - margin))
         stop = int(np.searchsorted(-centre, -centre[rows.stop - 1] + margin, side="right"))
@@ -266,8 +266,8 @@ def compare_paired(
     among = np.ones(entries, dtype=np.intp) if tries is None else np.array(tries, dtype=np.intp)
     critical = CriticalValues(np.full(entries, max(test.size - 1, 1)), among, max(entries - 1, 1))
     better, worse = np.zeros((2, entries), dtype=np.intp)
-    for start in range(0, entries, ENTRIES_AT_ONCE):
-        rows, everyone = slice(start, start + ENTRIES_AT_ONCE), slice(0, entries)
+    for start in range(0, entries, COMPARED_ENTRIES_AT_ONCE):
+        rows, everyone = slice(start, start + COMPARED_ENTRIES_AT_ONCE), slice(0, entries)
         lead, statistics = test.leads(rows, plain, plain)
         for raised in without_tails:
             (over_raised, ahead), (raised_over, behind) = test.leads(rows, plain, raised), test.leads(rows, raised, plain)

@@ -31,7 +31,7 @@ IQM_RESAMPLES = 1000
 MOST_MASS = 1 << 20
 # Rows within this many standard deviations of a cut are summed one by one; twice as many if a resample needs them.
 NEAR = 4.0
-ENTRIES_AT_ONCE = 250
+IQM_ENTRIES_AT_ONCE = 250
 # Windows whose rows are summed by one call each, since a call takes longer than a thousand additions.
 WINDOWS_AT_ONCE = 16
 Masses = npt.NDArray[np.signedinteger[Any]]
@@ -66,8 +66,8 @@ def stratified_iqm(entries: Sequence[Sequence[Stratum]]) -> ResampledIqm:
     for shape in sorted(set(shapes)):
         rows = np.flatnonzero([other == shape for other in shapes])
         tables = _tables(shape)
-        for begin in range(0, len(rows), ENTRIES_AT_ONCE):
-            part = rows[begin : begin + ENTRIES_AT_ONCE]
+        for begin in range(0, len(rows), IQM_ENTRIES_AT_ONCE):
+            part = rows[begin : begin + IQM_ENTRIES_AT_ONCE]
             values = np.array([np.concatenate([stratum.values for stratum in entries[row]]) for row in part.tolist()])
             for first, last in pairwise([0, *np.cumsum(tables.sizes).tolist()]):
                 values[:, first:last].sort(axis=1)

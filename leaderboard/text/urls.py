@@ -126,7 +126,7 @@ def source_url(repository: str | None, entry: Entry, commit: str | None) -> str 
     return here if here is None or commit is None else here.replace("/tree/main/", f"/tree/{quote(commit)}/", 1)
 
 
-def traces_branch(season: str) -> str:
+def traces_branch_name(season: str) -> str:
     """The branch of a season's traces, in characters that git allows."""
     name = safe_path_segment(season)
     odd = ".." in name or name.endswith((".", ".lock"))

@@ -21,7 +21,7 @@ from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH
 from scripts.repository.season_file import SEASON_FILE, RevealedSecret, SeasonEntry, SeasonFile, parse_seasons, secret_fault
 
-PUSHES = 5
+MAX_PUSHES = 5
 SeasonChange = Callable[[SeasonFile], SeasonFile]
 run = typer.Typer(help="Seal, reveal, end, close and reopen a season.", no_args_is_help=True)
 
@@ -182,7 +182,7 @@ def record_on_branch(clone: GitRepository, season: str, change: SeasonChange, me
     Raises:
         CommandError: the remote refuses, or all tries collide with other pushes.
     """
-    for _ in range(PUSHES):
+    for _ in range(MAX_PUSHES):
         other_files: dict[str, bytes] = {}
         read_recorded(clone, results_commit(clone), other_files)
         seasons = parse_seasons(other_files[SEASON_FILE]) if SEASON_FILE in other_files else SeasonFile()
@@ -190,4 +190,4 @@ def record_on_branch(clone: GitRepository, season: str, change: SeasonChange, me
             commit = BranchCommit(message=message, files=((SEASON_FILE, change(seasons).serialised()),))
             if branches.push({RESULTS_BRANCH: branches.build(branches.tips().get(RESULTS_BRANCH), commit, now)}):
                 return
-    raise CommandError(OUR_FAULT, f"others pushed first {PUSHES} times; run the same command again")
+    raise CommandError(OUR_FAULT, f"others pushed first {MAX_PUSHES} times; run the same command again")

@@ -23,7 +23,7 @@ from scripts.maintenance.upgrade_tree import (
 from scripts.repository.checkout import open_checkout
 
 UPSTREAM = "https://github.com/pullrank/pullrank"
-SHOWN = 20
+_SHOWN_PATHS = 20
 _REF = re.compile(r"[0-9A-Za-z][\w./-]{0,199}")
 
 
@@ -84,8 +84,8 @@ def _report(clone: GitRepository, tree: UpgradedTree, branch: str, measuring: li
     say(f"The branch {branch} has the upgrade, in one commit; your branch is as it was.")
     for decision, paths in tree.decided.items():
         if paths:
-            more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
-            say(f"{decision.value.format(before=before)}: {', '.join(paths[:SHOWN])}{more}.")
+            more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
+            say(f"{decision.value.format(before=before)}: {', '.join(paths[:_SHOWN_PATHS])}{more}.")
     for line in measuring:
         say(f"Measures differently: {line}.")
     say(

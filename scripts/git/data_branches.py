@@ -17,7 +17,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_record
 from evaluator.model.records.result import Result, may_lie_at
 from leaderboard.core.store import RECORD_ENDING, write_atomically
-from leaderboard.text.urls import traces_branch as traces_branch
+from leaderboard.text.urls import traces_branch_name
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.git.git_repository import OUTPUT_BYTES, GitError, GitRepository, full_sha
 from scripts.repository.layout import RESULTS_BRANCH
@@ -139,7 +139,7 @@ def _fast_import_stream(parent: str | None, commit: BranchCommit, committer: str
 def open_branches(clone: GitRepository, season: str) -> Iterator[DataBranches]:
     """The data branches of a clone's origin, in a temporary repository."""
     with scratch_folder("branches") as place:
-        yield DataBranches(repository=_open_beside(clone, Path(place)), traces=traces_branch(season))
+        yield DataBranches(repository=_open_beside(clone, Path(place)), traces=traces_branch_name(season))
 
 
 def _open_beside(clone: GitRepository, place: Path) -> GitRepository:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import ParamSpec
 
-from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
+from leaderboard.planning.missing import INTERNAL_ERROR_LIMIT
 from scripts.console import OK, CommandError, say
 from scripts.github.api.responses import WorkflowRun
 from scripts.github.official import shard_jobs
@@ -22,7 +22,7 @@ from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
 from scripts.static_site.deployed_site import current_site_inputs, read_deployed
 
 # Latest runs to read; they limit the longest pause, 2 ** (RUNS_LOOKED_AT - 2) hours.
-RUNS_LOOKED_AT = 2 * INTERNAL_ERROR_TRIES
+RUNS_LOOKED_AT = 2 * INTERNAL_ERROR_LIMIT
 # Schedules start some minutes early or late.
 SCHEDULE_SLACK = timedelta(minutes=30)
 _Arguments = ParamSpec("_Arguments")
@@ -107,13 +107,13 @@ def output_what_is_due(context: BotContext, planned: shard_jobs.PlannedShards, a
 
 
 def failure_pause(runs: Sequence[WorkflowRun], now: datetime) -> timedelta:
-    """How long to wait: nothing below `INTERNAL_ERROR_TRIES` failures, then an hour, doubled by each further failure.
+    """How long to wait: nothing below `INTERNAL_ERROR_LIMIT` failures, then an hour, doubled by each further failure.
 
     `runs`: the latest official runs, newest first, all of them ended.
     """
     ended = [run for run in runs if run.conclusion not in ("cancelled", "skipped")]
     failures = next((i for i, run in enumerate(ended) if run.conclusion == "success"), len(ended))
-    if failures < INTERNAL_ERROR_TRIES:
+    if failures < INTERNAL_ERROR_LIMIT:
         return timedelta()
     since = now - datetime.fromisoformat(ended[0].created_at).astimezone(UTC)
     left = timedelta(hours=2 ** (failures - 2)) - SCHEDULE_SLACK - since

@@ -23,16 +23,16 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official, quarantine_of, without_quarantined
-from leaderboard.core.store import TRY_INFIX, write_atomically
+from leaderboard.core.store import RETRIED_INFIX, write_atomically
 from leaderboard.core.version_folders import version_folders
 from leaderboard.pages.page_renderer import SeasonSummary, season_page
 from leaderboard.planning.admission import admit_work, evaluated_versions
-from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, DuelWorkItem, MeasurementContext, WorkItem, work_in_words
+from leaderboard.planning.missing import INTERNAL_ERROR_LIMIT, DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.text.format import quantity, shown_phases
 from leaderboard.text.serialise import misc_entry
+from leaderboard.text.urls import traces_branch_name
 from leaderboard.visibility import is_anonymous
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
-from scripts.git.data_branches import traces_branch
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.version_origins import FinalEntries, admission_context, final_entries
@@ -136,7 +136,7 @@ def missing_final_work(checkout: Checkout, final: FinalEntries, now: datetime) -
         (record.task, *map(folders.of, record.sides))
         for record in official
         if (record.beacon, record.season, digests.get(record.task)) == (final.beacon, challenge.season, record.task_digest)
-        for _ in range(1 if record.verdict is Verdict.INTERNAL_ERROR else INTERNAL_ERROR_TRIES)
+        for _ in range(1 if record.verdict is Verdict.INTERNAL_ERROR else INTERNAL_ERROR_LIMIT)
     )
     evaluated = evaluated_versions([*every_result, *every_duel], challenge.season)
     for item in admitted.items:
@@ -145,7 +145,7 @@ def missing_final_work(checkout: Checkout, final: FinalEntries, now: datetime) -
         # Nobody here can see who is a member of a team; who is has been evaluated before, or is by the official run.
         version = names[0].login, item.players[0].digest, item.task_id
         is_unknown = bool(phase and phase.teams) and version not in evaluated
-        if done[item.task_id, *names] < INTERNAL_ERROR_TRIES and not is_unknown:
+        if done[item.task_id, *names] < INTERNAL_ERROR_LIMIT and not is_unknown:
             yield item
 
 
@@ -306,7 +306,7 @@ def _refuse_awaited_replays(checkout: Checkout) -> None:
 
 def _is_failed_attempt(path: Path, paths: set[Path]) -> bool:
     """Whether it is an internal error, which lies beside the result's path: `<key>.try1.json`."""
-    name, separator, _ = path.name.partition(TRY_INFIX)
+    name, separator, _ = path.name.partition(RETRIED_INFIX)
     return bool(separator) and path.with_name(f"{name}.json") in paths
 
 
@@ -322,7 +322,7 @@ def _refuse_unverified(verifications: Sequence[Verification], season: str) -> No
         for each in unverified[:LISTED_FAULTS]
     ]
     more = [f"and {len(unverified) - LISTED_FAULTS} more"] if len(unverified) > LISTED_FAULTS else []
-    fetch = f"git fetch origin {traces_branch(season)} && mkdir -p traces && git archive FETCH_HEAD | tar -x -C traces"
+    fetch = f"git fetch origin {traces_branch_name(season)} && mkdir -p traces && git archive FETCH_HEAD | tar -x -C traces"
     hint = [f"fetch the traces: {fetch}"] if lacking else []
     what = "cannot be verified" if len(lacking) == len(unverified) else "did not verify"
     raise CommandError(

@@ -18,7 +18,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.standings import Standings
-from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, TRY_INFIX
+from leaderboard.core.store import RECORD_ENDING, RETRIED_INFIX, TRACE_ENDING
 from leaderboard.visibility import StandingsInput
 from scripts.console import USAGE, CommandError
 from scripts.repository.checkout import Checkout
@@ -99,7 +99,7 @@ class ErasedPerson:
             # An attempt that failed on our side has the path of the one that counts, and a number in its name.
             if before.verdict is Verdict.INTERNAL_ERROR:
                 attempts[before.path()] += 1
-                ending = f"{TRY_INFIX}{attempts[before.path()]}{RECORD_ENDING}"
+                ending = f"{RETRIED_INFIX}{attempts[before.path()]}{RECORD_ENDING}"
             yield before.path() + ending, after.path() + ending, after.serialised()
 
     def moved_traces(self) -> Iterator[tuple[str, str, Callable[[bytes], bytes]]]:

@@ -144,13 +144,13 @@ def read_seasons(results: Path) -> SeasonFile:
 
 def public_score(challenge: Challenge, result: Result) -> float | None:
     """The rounded score that is public until the reveal; None unless the verdict is ok and the score exists."""
-    from leaderboard.scoring.intervals import values
+    from leaderboard.scoring.intervals import result_value
     from leaderboard.scoring.metrics import is_missing, ranking_metric
 
     task, rules = challenge.task(result.task), challenge.sealed
     if task is None or rules is None or result.verdict is not Verdict.OK:
         return None
-    score = values([result], task, ranking_metric(task))[0]
+    score = result_value(result, task, ranking_metric(task))
     # Adding 0.0 turns -0.0 into 0.0.
     return None if is_missing(score) else round(score, rules.decimals) + 0.0
 

@@ -22,8 +22,8 @@ from evaluator.model.config.submission import Submission
 from evaluator.model.visible_text import printable_line
 from evaluator.sandbox.load_agent import AgentError, AgentFactory, load_agent
 from evaluator.sandbox.main import AgentServer
+from evaluator.sandbox.observations_and_actions import BadActionError
 from evaluator.sandbox.seeding import seed_globals
-from evaluator.sandbox.values import BadActionError
 
 
 class DebuggedFault(Exception):

@@ -23,9 +23,10 @@ from evaluator.model.records.parse import Record, parse_result
 from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, result_path
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RECORD_ENDING, ResultStore
-from scripts.console import OUR_FAULT, USAGE, CommandError, mean_in_words, say, stderr_console
+from scripts.console import OUR_FAULT, USAGE, CommandError, say, stderr_console
 from scripts.repository.checkout import AgentFolder, Checkout, base_image
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
+from scripts.terminal.progress_display import mean_in_words
 
 if TYPE_CHECKING:
     from evaluator.host.progress import ReportProgress

@@ -22,7 +22,8 @@ from typing import Any, Generic, NoReturn, TypeVar
 from evaluator import signals
 from evaluator.host.progress import PlayProgress, ReportProgress
 from evaluator.host.sandboxes.sandbox import own_processors
-from scripts.console import OUR_FAULT, USAGE, CommandError, PlayDisplay, play_display
+from scripts.console import OUR_FAULT, USAGE, CommandError
+from scripts.terminal.progress_display import PlayDisplay, play_display
 
 Value = TypeVar("Value")
 Other = TypeVar("Other")

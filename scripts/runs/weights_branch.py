@@ -19,7 +19,7 @@ from scripts.git.git_repository import GitError, GitRepository
 WEIGHTS_BRANCH = "weights"
 # GitHub refuses files of more than 100 MiB, and warns above 50.
 PART_BYTES = 48 << 20
-_PUSHES = 5
+_MAX_PUSHES = 5
 # In which a round begins to fetch files: hosts that answer slowly must not keep results from being recorded.
 KEEPING_SECONDS = 1200.0
 
@@ -77,7 +77,7 @@ def keep_weights(
 
 
 def _keep(branches: DataBranches, weights: WeightsFile, cache: WeightsCache, now: datetime) -> bool:
-    for _ in range(_PUSHES):
+    for _ in range(_MAX_PUSHES):
         tip, names = _listed(branches)
         if _parts(names, weights):
             return False
@@ -100,7 +100,7 @@ def drop_weights(clone: GitRepository, hashes: Container[str], now: datetime) ->
         GitError: the remote refuses.
     """
     with open_branches(clone, "") as branches:
-        for _ in range(_PUSHES):
+        for _ in range(_MAX_PUSHES):
             tip, names = _listed(branches)
             gone = tuple(path for path in names if path.partition("/")[0] in hashes)
             commit = BranchCommit(message="erase", files=(), removed=gone)

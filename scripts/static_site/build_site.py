@@ -106,7 +106,7 @@ def build_in_folder(standings: Standings, context: SiteContext, root: Path) -> P
             first_frames = poster_files(posters(standings, context.episodes), root / "build")
             pages = _write(fresh, chain(made, drawn, first_frames))
         pages += [*_folders_with_pages(from_mkdocs, ""), *written()]
-    search_index.write(from_mkdocs / search_index.FILE, standings)
+    search_index.write(from_mkdocs / search_index.INDEX_FILE, standings)
     _move(from_mkdocs, fresh)
     shell = page_shell.parse_shell((fresh / page_shell.SHELL_ADDRESS / PAGE_FILE).read_text("utf-8"))
     shutil.rmtree(fresh / page_shell.SHELL_ADDRESS.split("/_/")[0])

@@ -28,7 +28,7 @@ from leaderboard.core.store import write_atomically
 from leaderboard.games.game_drawings import action_word, drawing_of, position_text
 from leaderboard.games.match_replay import end_reason, match_outcome, side_names
 from leaderboard.site_context import AllFrames, ReplayFrames
-from scripts.console import progress_bar, say
+from scripts.console import say
 from scripts.static_site.render_episodes import (
     ANIMATION_SIDE,
     TERMINAL_ESCAPES,
@@ -37,6 +37,7 @@ from scripts.static_site.render_episodes import (
     shrink_frame,
     text_picture,
 )
+from scripts.terminal.progress_display import progress_bar
 
 # Matches of each duel: its first opening from both sides, and the first two in which a rule was broken.
 RENDERED_MATCHES, BROKEN_MATCHES = 2, 2

@@ -37,8 +37,9 @@ from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
 from leaderboard.pages.episode_replays import EPISODES_FOLDER, chosen_episodes, shown_replays
 from leaderboard.site_context import EpisodeReplay, Episodes
-from scripts.console import progress_bar, say
+from scripts.console import say
 from scripts.repository.checkout import Checkout
+from scripts.terminal.progress_display import progress_bar
 
 # Pixels of a frame's longer side.
 FRAME_SIDE = 240

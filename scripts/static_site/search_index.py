@@ -15,7 +15,7 @@ from leaderboard.games.match_replay import side_names
 from leaderboard.pages.page_renderer import agent_lines
 from leaderboard.text import urls
 
-FILE = Path("search") / "search_index.json"
+INDEX_FILE = Path("search") / "search_index.json"
 # Of each game: thousands of players have a hundred thousand duels, and the page of each player lists its own.
 SEARCHED_DUELS = 300
 _TAG = re.compile("<[^>]*>")

@@ -1,1 +1,1 @@
-"""Tables for the terminal: evaluations, duels and standings."""
+"""What the terminal shows: progress, and tables of evaluations, duels and standings."""

@@ -20,7 +20,7 @@ from leaderboard.core.entry import INTERVAL_NAME, AgentName
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.match_replay import end_reason, side_names
 from leaderboard.ratings.counting_duels import duel_totals, validation_refusal
-from leaderboard.scoring.intervals import measured_estimate, values
+from leaderboard.scoring.intervals import measured_estimate, result_value
 from leaderboard.scoring.metrics import digits
 from leaderboard.text.escape_markdown import unmarked
 from leaderboard.text.format import NONE
@@ -165,7 +165,7 @@ def _metrics_table(challenge: Challenge, results: list[Result]) -> None:
     for result in results:
         task = challenge.task(result.task)
         for metric in task.metrics if task and result.verdict is Verdict.OK else ():
-            value = number_text(values([result], task, metric)[0], metric.decimals) if task else NONE
+            value = number_text(result_value(result, task, metric), metric.decimals) if task else NONE
             table.add_row(result.task, safe_text(metric.name), value, metric.direction.value)
     if table.row_count:
         output_console().print()

@@ -11,7 +11,7 @@ from evaluator.host.verification import Verification
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import WEB_HOST
 from leaderboard.core.store import TRACE_ENDING
-from leaderboard.text.urls import traces_branch
+from leaderboard.text.urls import traces_branch_name
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.git.data_branches import export_files, tip_of
 from scripts.git.git_repository import GitRepository
@@ -50,7 +50,7 @@ def verify_remote(remote: str, agent: str | None, *, quiet: bool) -> list[Verifi
         clone.run("config", "remote.origin.url", remote)
         challenge = _challenge(clone, remote)
         export_files(clone, tip_of(clone, RESULTS_BRANCH), room / "results", at_most=BRANCH_BYTES)
-        traces = tip_of(clone, traces_branch(challenge.season))
+        traces = tip_of(clone, traces_branch_name(challenge.season))
         export_files(clone, traces, room / "traces", TRACE_ENDING, at_most=BRANCH_BYTES)
         store = record_store(room)
         files = [*store.files(), *store.duel_files()]

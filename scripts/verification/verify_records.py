@@ -30,8 +30,9 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_record
 from evaluator.model.records.result import Result, Tier
 from leaderboard.core.store import RECORD_ENDING, ResultStore, write_atomically
-from scripts.console import progress_bar, say
+from scripts.console import say
 from scripts.repository.season_file import SeasonFile, is_public_score_correct, read_seasons
+from scripts.terminal.progress_display import progress_bar
 from scripts.verification import verify_claims
 
 

@@ -24,7 +24,7 @@ from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, S
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.metric import Direction, Metric
 from evaluator.model.config.task import Task
-from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord, ScriptRules
+from evaluator.model.config.training_script import MAX_OPEN_ENVIRONMENTS, ScriptRecord, ScriptRules
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
@@ -205,7 +205,9 @@ def records(player: Player, rules: ScriptRules = RULES, runs: int = RUNS) -> Ite
     """Each run, by the referee's own desk and rules."""
     world = load_gym_task(TASK)
     for run in range(runs):
-        seeds = episode_seeds("test", "preview", f"{run:064x}", TASK.id, 700 if rules == RULES else 2 * ENVIRONMENTS)
+        seeds = episode_seeds(
+            "test", "preview", f"{run:064x}", TASK.id, 700 if rules == RULES else 2 * MAX_OPEN_ENVIRONMENTS
+        )
         desk = RemoteEnvServer(ScriptTask(gym_task=world, rules=rules, seed_of=lambda index, _, seeds=seeds: seeds[index]))
         hello = {
             "task_id": TASK.id, "env_id": TASK.env_id, "kwargs": {}, "max_episode_steps": LIMIT,
@@ -389,7 +391,7 @@ def test_who_skips_bad_starts_does_not_reach_the_threshold_sooner() -> None:
             taken += begun(env)
 
     def skips(link: RefereeLink) -> None:
-        envs = [RemoteEnv(link) for _ in range(ENVIRONMENTS)]
+        envs = [RemoteEnv(link) for _ in range(MAX_OPEN_ENVIRONMENTS)]
         starts = [env.reset()[0] for env in envs]
         rows = (row for row in range(len(envs)) if statistics.mean(starts[row : row + rules.window]) >= threshold)
         lucky = next(rows)

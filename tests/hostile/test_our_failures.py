@@ -31,7 +31,7 @@ from evaluator.host.training_scripts import script_env_server
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.task import ParallelEpisodes, Task
-from evaluator.model.config.training_script import EPISODES, MAX_NOTICES, ScriptRecord, ScriptRules
+from evaluator.model.config.training_script import MAX_NOTICES, MAX_SCRIPT_EPISODES, ScriptRecord, ScriptRules
 from evaluator.model.records import trace
 from evaluator.model.records.result import ASKED_AGAIN, LOG_TAIL_CHARACTERS, Result, SandboxKind
 from evaluator.model.records.verdict import Verdict
@@ -345,7 +345,7 @@ def test_unsigned_actions_of_every_size_are_one_trace() -> None:
 )  # fmt: skip
 def test_the_longest_record_of_a_script_is_none_that_publish_refuses() -> None:
     """It could be made just too long by its log, when its episodes had gone badly, and was played three times."""
-    count, last, seal = EPISODES, 100, SeasonSecret(bytes(range(32)))
+    count, last, seal = MAX_SCRIPT_EPISODES, 100, SeasonSecret(bytes(range(32)))
     rules = ScriptRules(steps=50_000_000, last=last, worst=0)
     task = Task.model_validate({"id": "long", "env": "Pendulum-v1", "script": rules})
     tiny, emoji = -1.2345678901234567e-6, "\U0001f600"

@@ -20,7 +20,7 @@ from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.script_env_server import NO_STEP_LIMIT
 from evaluator.host.verification import Verification, VerificationStatus, is_same_number, is_stale
 from evaluator.model.base import error_in_words
-from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRecord
+from evaluator.model.config.training_script import MAX_OPEN_ENVIRONMENTS, ScriptRecord
 from evaluator.model.measurement_version import COUNTS_AFTER_TRAINING
 from evaluator.model.records.parse import parse_result, parse_trace
 from evaluator.model.records.result import Result, WantedResult
@@ -192,7 +192,7 @@ def _script_faults(result: Result, script: ScriptRecord, gym_task: GymTask) -> I
         yield "the episodes cannot have ended at the steps that the record says"
     if script.counts_from is None:
         # Under version 1 every begun episode could be finished, so only steps of open episodes are beyond the budget.
-        if script.steps - sum(sorted(script.lengths)[-ENVIRONMENTS:]) >= rules.steps:
+        if script.steps - sum(sorted(script.lengths)[-MAX_OPEN_ENVIRONMENTS:]) >= rules.steps:
             yield f"the script took more than the {rules.steps} steps that it had"
         return
     if script.steps > rules.steps:
@@ -217,7 +217,7 @@ def _may_count_from(script: ScriptRecord, first: int, training_steps: int) -> bo
     if first < len(script.lengths) and sum(script.lengths[:first]) < training_steps:
         return False
     before = script.lengths[: max(0, first - 1)]  # the episode before it was begun within the training steps
-    return first == 0 or sum(before) - sum(sorted(before)[-(ENVIRONMENTS - 1) :]) < training_steps
+    return first == 0 or sum(before) - sum(sorted(before)[-(MAX_OPEN_ENVIRONMENTS - 1) :]) < training_steps
 
 
 def checked_actions(trace: Trace, gym_task: GymTask) -> list[npt.NDArray[np.generic]]:

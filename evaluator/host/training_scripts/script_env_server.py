@@ -17,7 +17,7 @@ from evaluator.host.envs.spaces import IllegalActionError, padded_leaves
 from evaluator.host.errors import AgentFault
 from evaluator.host.usage import MIB, own_memory_bytes
 from evaluator.model.canonical_json import canonical
-from evaluator.model.config.training_script import ENVIRONMENTS, EPISODES, ScriptRules
+from evaluator.model.config.training_script import MAX_OPEN_ENVIRONMENTS, MAX_SCRIPT_EPISODES, ScriptRules
 from evaluator.model.records.verdict import Verdict
 
 Array = npt.NDArray[Any]
@@ -178,7 +178,7 @@ class RemoteEnvServer:
     @property
     def longest(self) -> int:
         """Bytes of the longest valid body."""
-        count = ENVIRONMENTS
+        count = MAX_OPEN_ENVIRONMENTS
         flags = wire.padded_size(4 * count) + wire.padded_size(count)
         return wire.COUNT.size + flags + wire.body_size(self._decoder.leaves, count)
 
@@ -203,15 +203,17 @@ class RemoteEnvServer:
         if handler is None or len(body) < wire.COUNT.size:
             raise AgentFault(Verdict.PROTOCOL_ERROR, f"opcode {op} with {len(body)} bytes is nothing a script may ask")
         count, _ = wire.COUNT.unpack_from(body)
-        if not 1 <= count <= ENVIRONMENTS:
+        if not 1 <= count <= MAX_OPEN_ENVIRONMENTS:
             if op == wire.Op.MAKE and count:
                 return self._too_many()
-            raise AgentFault(Verdict.PROTOCOL_ERROR, f"a frame about {count} environments; at most {ENVIRONMENTS} may live")
+            raise AgentFault(
+                Verdict.PROTOCOL_ERROR, f"a frame about {count} environments; at most {MAX_OPEN_ENVIRONMENTS} may live"
+            )
         return handler(count, body)
 
     def _make(self, count: int, body: memoryview) -> bytes:
         _expect(body, wire.COUNT.size)
-        if len(self._slots) + count > ENVIRONMENTS or self._next > MAX_OPENED:
+        if len(self._slots) + count > MAX_OPEN_ENVIRONMENTS or self._next > MAX_OPENED:
             return self._too_many()
         first = self._next
         for handle in range(first, first + count):
@@ -220,7 +222,7 @@ class RemoteEnvServer:
         return wire.frame(wire.Op.MADE, wire.COUNT.pack(count, first))
 
     def _too_many(self) -> bytes:
-        return _refused(f"at most {ENVIRONMENTS} environments may be open at once; close some", over=False)
+        return _refused(f"at most {MAX_OPEN_ENVIRONMENTS} environments may be open at once; close some", over=False)
 
     def _release(self, count: int, body: memoryview) -> bytes:
         self._head, self._single = b"", None
@@ -251,7 +253,7 @@ class RemoteEnvServer:
         return (
             self._begun - self.counts_from < self._offer.rules.last
             and max(self.steps + 1, self._empty_episodes) <= self._offer.rules.steps
-            and self._begun < EPISODES - ENVIRONMENTS
+            and self._begun < MAX_SCRIPT_EPISODES - MAX_OPEN_ENVIRONMENTS
         )
 
     def _over(self) -> bytes:
@@ -263,7 +265,7 @@ class RemoteEnvServer:
             return _refused(
                 f"the {rules.last:,} episodes that count have begun; no other may, play them to their ends", over=True
             )
-        many = self._begun >= EPISODES - ENVIRONMENTS
+        many = self._begun >= MAX_SCRIPT_EPISODES - MAX_OPEN_ENVIRONMENTS
         budget = f"{self._begun:,} episodes" if many else f"{rules.steps:,} steps"
         return _refused(f"the budget of {budget} is used up; what was played until now counts", over=True)
 

@@ -7,10 +7,10 @@ from pydantic import Field, StringConstraints, model_validator
 
 from evaluator.model.base import EpisodeReturn, Frozen, is_none
 
-# Episodes of one script at most; more resets count as an exhausted budget.
-EPISODES = 100_000
-# Environments of one script that may be open at once.
-ENVIRONMENTS = 1024
+# Of one script; more resets count as an exhausted budget.
+MAX_SCRIPT_EPISODES = 100_000
+# Of one script, at once.
+MAX_OPEN_ENVIRONMENTS = 1024
 MAX_NOTICES = 20
 Notice = Annotated[str, StringConstraints(max_length=300)]
 
@@ -64,15 +64,15 @@ class ScriptRecord(Frozen):
     """How the script ended; null where its budget or its connection ended first."""
     exhausted: bool = False
     """Whether it asked for more episodes than its budget holds."""
-    returns: tuple[EpisodeReturn, ...] = Field(default=(), max_length=EPISODES)
+    returns: tuple[EpisodeReturn, ...] = Field(default=(), max_length=MAX_SCRIPT_EPISODES)
     """Sum of rewards of every episode, in the order of starting; of an unfinished one until then."""
-    lengths: tuple[int, ...] = Field(default=(), max_length=EPISODES)
-    ended_at: tuple[int, ...] | None = Field(default=None, max_length=EPISODES, exclude_if=is_none)
+    lengths: tuple[int, ...] = Field(default=(), max_length=MAX_SCRIPT_EPISODES)
+    ended_at: tuple[int, ...] | None = Field(default=None, max_length=MAX_SCRIPT_EPISODES, exclude_if=is_none)
     """Steps that the script had taken in all its environments when each episode ended, or was left; absent in records made
     before this was recorded."""
-    unfinished: tuple[int, ...] = Field(default=(), max_length=EPISODES)
+    unfinished: tuple[int, ...] = Field(default=(), max_length=MAX_SCRIPT_EPISODES)
     """Numbers of the episodes that did not come to their end."""
-    counts_from: int | None = Field(default=None, ge=0, le=EPISODES)
+    counts_from: int | None = Field(default=None, ge=0, le=MAX_SCRIPT_EPISODES)
     """Number of the first episode begun after the training steps, of all episodes if none was; null in records of
     protocol 1, in which the last episodes that were started counted."""
     notices: tuple[Notice, ...] = Field(default=(), max_length=MAX_NOTICES)

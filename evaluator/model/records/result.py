@@ -29,8 +29,8 @@ RESULT_SCHEMA = 2
 FILE_DIGITS = 12
 LOG_TAIL_CHARACTERS = 2000
 MESSAGE_CHARACTERS = 1000
-# The file-name ending of an attempt that failed on our side.
-_TRY = re.compile(r"\.try[1-9]$")
+# The file-name ending of a record that failed on our side.
+_RETRIED = re.compile(r"\.try[1-9]$")
 
 Beacon = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,80}$")]
 
@@ -305,9 +305,9 @@ def result_path(task_id: str, login: str, agent: str, key: str) -> str:
 def may_lie_at(where: str, path: str, verdict: Verdict) -> bool:
     """Whether a record with the path `path` may be stored at `where`, both without the ending.
 
-    An attempt that failed on our side is stored beside the others, with a number in its name.
+    A record that failed on our side is stored beside the others, with a number in its name.
     """
-    return where == path or (verdict is Verdict.INTERNAL_ERROR and _TRY.sub("", where) == path)
+    return where == path or (verdict is Verdict.INTERNAL_ERROR and _RETRIED.sub("", where) == path)
 
 
 class WantedResult(WantedRecord):

@@ -203,7 +203,7 @@ def reader_commands(standings: Standings, context: SiteContext, profile: AgentPr
 def _fetch(repository: str, season: str, login: str, agent: str) -> str:
     return (
         f"git clone {shlex.quote(repository)} board && cd board && make recorded\n"
-        f"git fetch origin {shlex.quote(urls.traces_branch(season))} && mkdir -p traces\n"
+        f"git fetch origin {shlex.quote(urls.traces_branch_name(season))} && mkdir -p traces\n"
         f"git archive FETCH_HEAD {shlex.quote(f'*/{login}/{agent}/*')} | tar -x -C traces"
     )
 

@@ -23,7 +23,6 @@ from leaderboard.text.format import NONE, day, number, ranks, span, superseded_r
 
 DrawnReturns = Iterable[tuple[Task, Result, tuple[ReturnSpread, str]]]
 """Each with the statistics of the result's returns, and their histogram."""
-_MEDAL_PLACES = 3
 _WAITS = "<td></td><td></td><td>waiting</td>"
 _NO_ROW = f"<td>{NONE}</td><td>{NONE}</td><td></td>"
 _NO_VALUE = f"<td>{NONE}</td><td>no value</td><td></td>"
@@ -140,7 +139,7 @@ def _value(row: TaskRow, shared: _TaskCells) -> str:
 def _place(row: TaskRow) -> str:
     if row.is_unranked or row.estimate.is_missing:
         return _NO_PLACE
-    place = f'<span class="pr-medal pr-medal-{row.place}">{row.place}</span>' if row.place <= _MEDAL_PLACES else row.place
+    place = f'<span class="pr-medal pr-medal-{row.place}">{row.place}</span>' if row.has_medal else row.place
     return f"<td>{place}</td><td>{ranks(row.rank_low, row.rank_high)}</td>"
 
 

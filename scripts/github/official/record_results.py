@@ -24,8 +24,8 @@ from evaluator.model.records.result import Result, may_lie_at
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import EXAMPLES_LOGIN, quarantine_of
 from leaderboard.core.parallel import run_in_background
-from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, TRY_INFIX, ResultStore, write_atomically
-from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
+from leaderboard.core.store import RECORD_ENDING, RETRIED_INFIX, TRACE_ENDING, ResultStore, write_atomically
+from leaderboard.planning.missing import INTERNAL_ERROR_LIMIT
 from scripts.console import OUR_FAULT, CommandError, say
 from scripts.git.data_branches import (
     BranchCommit,
@@ -215,7 +215,7 @@ def _push_part(
             if not fresh or branches.push(_build_commits(branches, tips, store, fresh, replaced, now)):
                 return fresh
         except SecretsRefusedError as refused:
-            part = _without_secrets(part, refused)  # No try: it names five records at most, and each time less is left.
+            part = _without_secrets(part, refused)  # Not counted: it names five records at most, and each time less is left.
             continue
         attempt += 1
         retries.pause(attempt)
@@ -309,7 +309,7 @@ def _without_replayed(
     """The existing objects without those in quarantine that a new record replaces; the branch's history keeps them."""
     if not any(quarantine.replay for quarantine in moderation.quarantines):
         return existing
-    names = ((record.path() + RECORD_ENDING, *_names_of_tries(record)) for _, record in part)
+    names = ((record.path() + RECORD_ENDING, *_names_of_failures(record)) for _, record in part)
     paths = [path for of_record in names for path in of_record if path in existing]
     replayed = set()
     for path, content in zip(paths, branches.repository.read([existing[path] for path in paths]), strict=True):
@@ -319,13 +319,13 @@ def _without_replayed(
     return {path: name for path, name in existing.items() if path not in replayed}
 
 
-def _names_of_tries(record: Result | Duel) -> list[str]:
-    """The paths on the results branch of tries that failed on our side."""
-    return [f"{record.path()}{TRY_INFIX}{number}{RECORD_ENDING}" for number in range(1, INTERNAL_ERROR_TRIES + 1)]
+def _names_of_failures(record: Result | Duel) -> list[str]:
+    """The paths on the results branch of a record that failed on our side."""
+    return [f"{record.path()}{RETRIED_INFIX}{number}{RECORD_ENDING}" for number in range(1, INTERNAL_ERROR_LIMIT + 1)]
 
 
 def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], replaced: Mapping[str, str]) -> list[NewFile]:
-    """The files that are not recorded. An internal error never replaces a result: it gets the next free try number.
+    """The files that are not recorded. An internal error never replaces a result: it gets the next free number.
 
     An amended record is pushed only if its original is still on the branch.
     """
@@ -341,10 +341,10 @@ def _new_files(files: Sequence[AcceptedFile], existing: Mapping[str, str], repla
         if record.verdict is not Verdict.INTERNAL_ERROR:
             fresh.append((file, record, path + RECORD_ENDING))
             continue
-        tries = _names_of_tries(record)
+        names = _names_of_failures(record)
         name = object_name(file.read_bytes())
-        free = next((at for at in tries if at not in existing), None)
-        if free and not any(existing.get(at) == name for at in tries):
+        free = next((at for at in names if at not in existing), None)
+        if free and not any(existing.get(at) == name for at in names):
             fresh.append((file, record, free))
     return fresh
 

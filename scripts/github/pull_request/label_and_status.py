@@ -17,7 +17,7 @@ from leaderboard.comments.comment_states import (
     Running,
     Withdrawn,
 )
-from leaderboard.planning.missing import INTERNAL_ERROR_TRIES
+from leaderboard.planning.missing import INTERNAL_ERROR_LIMIT
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.responses import PullRequest, WorkflowRun
 
@@ -54,7 +54,7 @@ class Outcome:
     label: str | None = None
     """The only label of ours that the pull request keeps."""
     ours: bool = False
-    """Whether it failed on our side, so that another try is due."""
+    """Whether it failed on our side, so that another run is due."""
 
     @property
     def is_of_commit(self) -> bool:
@@ -107,7 +107,7 @@ def no_run_outcome(pull: PullRequest, reason: NoRunReason, run_url: str | None =
 
 def broken_outcome(run: WorkflowRun, reason: str, tried: int) -> Outcome:
     """The preview failed on our side."""
-    again = tried < INTERNAL_ERROR_TRIES
+    again = tried < INTERNAL_ERROR_LIMIT
     state = Broken(head_sha=run.head_sha, reason=reason, tried=tried, again=again, run_url=run.html_url)
     words = "failed on our side; it is tried again" if again else "failed on our side; the maintainers were told"
     return Outcome(state=state, status=StatusState.ERROR, words=words, ours=True)

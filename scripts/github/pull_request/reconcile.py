@@ -6,7 +6,7 @@ from dataclasses import replace
 from leaderboard.comments.comment_states import Broken, NoRunReason
 from leaderboard.core.parallel import run_in_background
 from leaderboard.core.version_folders import version_folders
-from leaderboard.planning.missing import INTERNAL_ERROR_TRIES, given_up
+from leaderboard.planning.missing import INTERNAL_ERROR_LIMIT, given_up
 from scripts.console import OK, say
 from scripts.github.api.client import REPORTS_LEAVE_REQUESTS
 from scripts.github.api.responses import PullRequest, WorkflowRun
@@ -79,7 +79,7 @@ def _retry_failed(context: BotContext, case: PreviewCase, outcome: Outcome) -> l
     if not outcome.ours:
         return []
     tried = outcome.state.tried if isinstance(outcome.state, Broken) else context.github.attempts(case.run.id)
-    if tried >= INTERNAL_ERROR_TRIES:
+    if tried >= INTERNAL_ERROR_LIMIT:
         return [f"the preview of #{case.pull.number} failed {tried} times: {case.run.html_url}"]
     restart_run(context, case.pull, case.run)
     return []
@@ -101,7 +101,7 @@ def _unstarted_outcome(context: BotContext, pull: PullRequest) -> Outcome | None
 
 
 def _lost_records(context: BotContext) -> list[str]:
-    """Lines for official evaluations and duels of current versions that failed on our side at every try."""
+    """Lines for official evaluations and duels of current versions that failed on our side in every run."""
     folders = version_folders(context.recorded.entries)
     current = {(entry.name, entry.digest) for entry in context.recorded.entries}
     lines = {
@@ -114,13 +114,13 @@ def _lost_records(context: BotContext) -> list[str]:
 
 def _ended_runs(context: BotContext) -> list[WorkflowRun]:
     """The last official runs that ended, newest first."""
-    runs = context.github.runs_of_workflow(OFFICIAL_WORKFLOW, MAIN_BRANCH, 2 * INTERNAL_ERROR_TRIES)
+    runs = context.github.runs_of_workflow(OFFICIAL_WORKFLOW, MAIN_BRANCH, 2 * INTERNAL_ERROR_LIMIT)
     return [run for run in runs if run.conclusion not in (None, "cancelled", "skipped")]
 
 
 def _workflow_failures(ended: list[WorkflowRun]) -> list[str]:
     """A line if all of the last official runs failed."""
-    last = ended[:INTERNAL_ERROR_TRIES]
-    if len(last) == INTERNAL_ERROR_TRIES and all(run.conclusion != "success" for run in last):
-        return [f"the last {INTERNAL_ERROR_TRIES} official runs failed: {last[0].html_url}"]
+    last = ended[:INTERNAL_ERROR_LIMIT]
+    if len(last) == INTERNAL_ERROR_LIMIT and all(run.conclusion != "success" for run in last):
+        return [f"the last {INTERNAL_ERROR_LIMIT} official runs failed: {last[0].html_url}"]
     return []

@@ -163,7 +163,7 @@ def test_the_source_is_the_folder_at_the_commit():
 
 
 def test_commands_quote_what_a_shell_would_read():
-    assert urls.traces_branch("a b") == "traces-a%20b"
+    assert urls.traces_branch_name("a b") == "traces-a%20b"
     assert "example_agents/random" in said(of(samples.entry("random", "local")))
 
 

@@ -13,7 +13,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.version_folders import AS_RECORDED
 from leaderboard.planning.missing import (
-    INTERNAL_ERROR_TRIES,
+    INTERNAL_ERROR_LIMIT,
     DuelWorkItem,
     MeasurementContext,
     WorkItem,
@@ -47,7 +47,7 @@ def test_two_tasks_of_the_same_settings_are_measured_each_for_itself() -> None:
     """Two phases with one environment: keys are equal, seeds are not."""
     phases = CHALLENGE.model_copy(update={"tasks": (Task(id="dev", env="A"), Task(id="test", env="A"))})
     done = [recorded(phases, ENTRY, "dev", WHERE)]
-    failed = [recorded(phases, ENTRY, "test", WHERE, Verdict.INTERNAL_ERROR)] * INTERNAL_ERROR_TRIES
+    failed = [recorded(phases, ENTRY, "test", WHERE, Verdict.INTERNAL_ERROR)] * INTERNAL_ERROR_LIMIT
 
     assert reasons(missing_work(phases, [ENTRY], done, WHERE, [])) == [("test", "new")]
     assert reasons(missing_work(phases, [ENTRY], failed, WHERE, [])) == [("dev", "new")]
@@ -222,9 +222,9 @@ def test_a_duel_that_failed_on_our_side_is_tried_again_a_few_times() -> None:
     (item,) = duels_of(missing_work(GAMES, [ALICE, BOB], [], WHERE, duels))
     failed = make.duel(*item.entries, "", key=item.wanted.key())
 
-    assert wanted([ALICE, BOB], [*duels, *[failed] * (INTERNAL_ERROR_TRIES - 1)]) == ["alice-bob: new"]
-    assert wanted([ALICE, BOB], [*duels, *[failed] * INTERNAL_ERROR_TRIES]) == []
-    assert given_up([failed] * INTERNAL_ERROR_TRIES, AS_RECORDED) == [failed] * INTERNAL_ERROR_TRIES
+    assert wanted([ALICE, BOB], [*duels, *[failed] * (INTERNAL_ERROR_LIMIT - 1)]) == ["alice-bob: new"]
+    assert wanted([ALICE, BOB], [*duels, *[failed] * INTERNAL_ERROR_LIMIT]) == []
+    assert given_up([failed] * INTERNAL_ERROR_LIMIT, AS_RECORDED) == [failed] * INTERNAL_ERROR_LIMIT
 
 
 def test_two_examples_of_one_version_each_have_duels_of_their_own() -> None:
@@ -238,7 +238,7 @@ def test_two_examples_of_one_version_each_have_duels_of_their_own() -> None:
 def test_a_renamed_folder_is_not_evaluated_again() -> None:
     renamed = dataclasses.replace(ENTRY, agent="renamed")
     done = [recorded(CHALLENGE, ENTRY, task, WHERE) for task in ("A", "B")]
-    ours = [recorded(CHALLENGE, ENTRY, task, WHERE, Verdict.INTERNAL_ERROR) for task in ("A", "B")] * INTERNAL_ERROR_TRIES
+    ours = [recorded(CHALLENGE, ENTRY, task, WHERE, Verdict.INTERNAL_ERROR) for task in ("A", "B")] * INTERNAL_ERROR_LIMIT
 
     assert missing_work(CHALLENGE, [renamed], done, WHERE, []) == []
     assert missing_work(CHALLENGE, [dataclasses.replace(renamed, login="ALICE")], done, WHERE, []) == []

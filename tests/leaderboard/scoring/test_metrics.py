@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from evaluator.model.config.metric import Direction, Metric
 from leaderboard.api.standings_json import standings_document
 from leaderboard.build_standings import build_standings
-from leaderboard.scoring.intervals import values
+from leaderboard.scoring.intervals import result_value
 from leaderboard.scoring.metrics import metrics_of, oriented_value, ranking_metric
 from tests.leaderboard import make
 
@@ -150,7 +150,7 @@ def test_every_kind_says_what_its_name_says(kind, fields, expected):
     task = make.task(anchors=None, metrics=(one,))
     own = make.result(ALICE, [1.0, 2.0, 3.0, 10.0], on=task, lengths=[10, 20, 30, 40])
 
-    assert values([own], task, one) == [expected]
+    assert result_value(own, task, one) == expected
     (row,) = rows(task, (ALICE, [1.0, 2.0, 3.0, 10.0], {"lengths": [10, 20, 30, 40]}))
     assert row.estimate.score == expected
     assert row.estimate.low <= expected <= row.estimate.high
@@ -162,7 +162,7 @@ def test_the_median_is_the_median(count):
     one = metric("M", "median_return")
     task = make.task(anchors=None, metrics=(one,))
 
-    assert values([make.result(ALICE, drawn, on=task)], task, one) == [pytest.approx(float(np.median(drawn)))]
+    assert result_value(make.result(ALICE, drawn, on=task), task, one) == pytest.approx(float(np.median(drawn)))
 
 
 @pytest.mark.parametrize("score", ["mean", "iqm"])

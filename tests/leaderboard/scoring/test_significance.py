@@ -9,7 +9,7 @@ from scipy import stats
 from evaluator.model.config.metric import Metric
 from leaderboard.scoring.intervals import EstimateArrays, critical_value, estimates, oriented, without_any_tails
 from leaderboard.scoring.metrics import EpisodeMetric
-from leaderboard.scoring.significance import ENTRIES_AT_ONCE, compare_all
+from leaderboard.scoring.significance import COMPARED_ENTRIES_AT_ONCE, compare_all
 from tests.leaderboard import make
 
 
@@ -54,7 +54,7 @@ ROWS = st.tuples(st.integers(0, 30), st.sampled_from([0, 1, 2, 3, np.inf]), st.i
 
 
 @settings(deadline=None)
-@given(st.lists(ROWS, min_size=1, max_size=3 * ENTRIES_AT_ONCE))
+@given(st.lists(ROWS, min_size=1, max_size=3 * COMPARED_ENTRIES_AT_ONCE))
 def test_blocks_tell_apart_what_holms_procedure_does(rows):
     given_ = measured(*zip(*rows, strict=True))
 

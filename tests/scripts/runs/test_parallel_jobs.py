@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.progress import PlayProgress, ReportProgress, ignore_progress
-from scripts.console import CommandError, play_display, progress_in_words
+from scripts.console import CommandError
 from scripts.runs.parallel_jobs import FreeResources, ParallelJob, parse_jobs, run_jobs
+from scripts.terminal.progress_display import play_display, progress_in_words
 from tests.faults.runs import without_times
 from tests.scripts.checkouts import LAST_LEGAL, LEGAL, game_board, records, run, start, submit
 

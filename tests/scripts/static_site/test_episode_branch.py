@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING
+from leaderboard.text.urls import traces_branch_name
 from scripts.commands import bot, recorded
-from scripts.git.data_branches import traces_branch
 from scripts.git.git_repository import GitError
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.standings.recorded_standings import recorded_standings
@@ -37,7 +37,7 @@ def clone(tmp_path: Path) -> Clone:
     other = {f"FrozenLake-v1/bob/old/{'0' * 12}{TRACE_ENDING}": b"a large one"}
     for branch, ending, content, more in (
         ("results", RECORD_ENDING, done.result.serialised(), {}),
-        (traces_branch(SEASON), TRACE_ENDING, done.trace, other),
+        (traces_branch_name(SEASON), TRACE_ENDING, done.trace, other),
     ):
         git(made.path, "read-tree", "--empty")
         made.commit({done.result.path() + ending: content, **more})

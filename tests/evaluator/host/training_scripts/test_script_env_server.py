@@ -24,7 +24,7 @@ from evaluator.host.training_scripts.evaluate_script import ScriptOutcome, Scrip
 from evaluator.host.training_scripts.script_env_server import MAX_HELD_STEPS, RemoteEnvServer, ScriptTask
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
-from evaluator.model.config.training_script import ENVIRONMENTS, ScriptRules
+from evaluator.model.config.training_script import MAX_OPEN_ENVIRONMENTS, ScriptRules
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv, handles_body, step_head
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
@@ -183,7 +183,7 @@ def test_long_episodes_are_folded_on_the_way() -> None:
 def test_more_environments_than_may_live_are_refused_but_nothing_is_lost() -> None:
     link, desk = joined()
     env = RemoteEnv(link)
-    for count in (ENVIRONMENTS, 10**7):
+    for count in (MAX_OPEN_ENVIRONMENTS, 10**7):
         with pytest.raises(gymnasium.error.Error, match="at most 1024"):
             link.make(count)
     env.reset()

@@ -22,8 +22,9 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.trace import MAX_TRACE_BYTES
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, ResultStore
+from leaderboard.text.urls import traces_branch_name
 from scripts.console import CommandError
-from scripts.git.data_branches import export_files, read_recorded, results_commit, traces_branch
+from scripts.git.data_branches import export_files, read_recorded, results_commit
 from scripts.github.official import check_shards, record_results
 from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES
 from scripts.repository.checkout import Checkout
@@ -584,7 +585,7 @@ def test_a_protected_branch_is_told_at_once_in_one_line(begun: Round) -> None:
     ],
 )
 def test_any_season_makes_a_branch_that_git_takes(season: str, branch: str, tmp_path: Path) -> None:
-    assert traces_branch(season) == branch
+    assert traces_branch_name(season) == branch
     assert git(tmp_path, "check-ref-format", "--branch", branch) == branch
 
 

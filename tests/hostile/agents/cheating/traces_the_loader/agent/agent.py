@@ -3,7 +3,7 @@
 import sys
 import threading
 
-from evaluator.sandbox import values
+from evaluator.sandbox import observations_and_actions
 
 
 def trace(frame, event, argument):
@@ -17,7 +17,7 @@ def trace(frame, event, argument):
 sys.settrace(trace)
 sys.setprofile(lambda *_: None)
 threading.settrace(trace)
-print("traced", hasattr(values, "ActionWriter"), flush=True)
+print("traced", hasattr(observations_and_actions, "ActionWriter"), flush=True)
 
 
 class Agent:

@@ -128,22 +128,26 @@ def table(boards: int) -> list[CoverageRow]:
 
 PAGE_TEXT = """# Coverage
 
-How often the intervals and ranks of this board hold the truth, in simulated boards whose truth is known: {boards:,} boards
-a case, fixed seeds, nominal 95 %. `python -m bench.coverage --page` writes this page, with the functions that compute the
-site. [How ranks are computed](ranks.md)
+How often the intervals and ranks contain the true value, in simulated boards where it is known: {boards:,} boards for
+each case, fixed seeds, intervals of 95 %. `python -m bench.coverage --page` writes this page, with the functions that
+compute the site. The last rows are about [strategies](#strategies) of participants. [How ranks are computed](ranks.md)
 
 | Case | Measured | To reach | Median width |
 |---|---|---|---|
 {lines}
 
-**Strategies.** All versions of the strategist are equally good, and the strategist sees each score. *Return*: try twelve
-versions, then bring back the best. *Stop when lucky*: replace the version until a score is 1.6 standard errors above the
-truth (*very lucky*: 2.2), at most twenty times. *Stop when better*: until the board calls it better than an equal opponent.
-*Alternate*: two versions take turns until one looks lucky. *Parallel folders*: enter twenty versions, keep the best. The
-live interval and the comparison with an equal opponent are those of the board before the season ends. The final score
-is that of one more evaluation on new seeds, of the version that is left, so its gain is 0 by construction. Where twenty
-copies *all stand at the end*, all are evaluated once more, and the one with the best live score holds their owner's only
-place, whatever the final draws were.
+## Strategies
+
+A participant enters several versions that are equally good, sees each score, and keeps one. *Return*: try twelve
+versions, then bring back the best. *Stop when lucky*: replace the version until a score is 1.6 standard errors above
+the truth (*very lucky*: 2.2), at most twenty times. *Stop when better*: until the board calls it better than an equal
+opponent. *Alternate*: two versions take turns until one looks lucky. *Parallel folders*: enter twenty versions, keep
+the best.
+
+The live interval and the comparison are those of the board before the season ends. The final score is that of one more
+evaluation of the version that is left, on new seeds, so its gain is 0 by construction. Where twenty copies *all stand
+at the end*, all are evaluated once more, and the one with the best live score holds their owner's only place, whatever
+its final score is.
 
 ## Fewer episodes by stopping early: tried, and not built
 

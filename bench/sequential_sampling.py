@@ -1,11 +1,12 @@
 """A study that did not become a feature: episodes in blocks until every pair of neighbours is told apart.
 
-Instead of 100 episodes for every agent, agents play blocks of 10. After each block neighbours in the standings are called
-better, worse, or equal within a margin, each pair at 5 % over the number of neighbours; only agents with an undecided
-neighbour play on. A feature was to need (1) at most 5 % of boards with a false order, (2) at most half of the episodes that
-100 for everyone takes, for the same share of neighbours called rightly, and (3) fewer than playing on together in 80 %
-of cases. 26 cases were tried, 400 boards each: 14 of known distributions, one where an agent crashes in 2 % of its episodes,
-and 11 of episodes drawn from recorded results of the examples. Bets need bounds, which 11 cases have.
+Instead of 100 episodes for every agent, agents play blocks of 10. After each block neighbours in the standings are
+called better, worse, or equal within a margin, each pair at 5 % over the number of neighbours; only agents with an
+undecided neighbour play on. This was to become a feature if (1) at most 5 % of boards had a false order, (2) as many
+neighbours were called rightly with at most half of the episodes that 100 for everyone takes, and (3) it needed fewer
+than playing on together in 80 % of cases. 26 cases were tried, 400 boards each: 14 of known distributions, one where
+an agent crashes in 2 % of its episodes, and 11 of episodes drawn from recorded results of the examples. Bets need
+bounds, which 11 cases have.
 
 | method | (1) holds in | (2) holds in, median | (3) holds in |
 |---|---|---|---|
@@ -15,12 +16,13 @@ and 11 of episodes drawn from recorded results of the examples. Bets need bounds
 | ten planned looks, O'Brien–Fleming | 25 of 26 | 6 of 25, 0.79 | 12 of 17 |
 | ten planned looks, Pocock | 25 of 26 | 9 of 25, 0.79 | 15 of 17 |
 
-Half of the episodes do where agents are far apart (a rule against a random agent: 10 to 30 instead of 100), where nobody
-needs the saving. Close or equal neighbours need 0.8 to 2.1 times as many; with lognormal returns 0.5 to 0.8, with recorded
-ones 0.3 to 1.4 or more than there were. No test can do it for all: where 100 episodes settle 78 % of normal neighbours, the
-best sequential test, told both means, still needs 0.64 of them. Only bets are safe while a rare crash was not seen yet: the
-others call a false order on 67 to 98 % of such boards, 100 fixed episodes on 15 %. So there is no feature. Blocks of 1, 5
-and 20 gave the same picture. Episodes are independent here, and a pair is compared on the blocks that both agents played.
+Half of the episodes are enough where agents are far apart (a rule against a random agent: 10 to 30 instead of 100),
+but there nobody needs the saving. Close or equal neighbours need 0.8 to 2.1 times as many; with lognormal returns 0.5
+to 0.8, with recorded ones 0.3 to 1.4 or more than there were. No test can save half in every case: where 100 episodes
+settle 78 % of normal neighbours, the best sequential test, told both means, still needs 0.64 of them. Only bets are
+safe as long as a rare crash was not seen: the others call a false order on 67 to 98 % of such boards, 100 fixed
+episodes on 15 %. So there is no feature. Blocks of 1, 5 and 20 gave the same picture. Episodes are independent here,
+and a pair is compared on the blocks that both agents played.
 """
 
 import functools

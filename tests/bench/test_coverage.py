@@ -45,7 +45,7 @@ def test_a_row_knows_whether_it_is_reached() -> None:
 
 def test_the_page_has_the_rows_of_the_simulations() -> None:
     rows = coverage.table(boards=10)
-    table, _, _ = coverage.PAGE.read_text().partition("**Strategies.**")
+    table, _, _ = coverage.PAGE.read_text().partition("## Strategies")
     shown = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][1:]
 
     assert [(cells[0].removeprefix("| "), cells[2]) for cells in shown] == [(row.case, row.target) for row in rows]

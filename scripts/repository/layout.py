@@ -16,7 +16,7 @@ EXAMPLE_AGENTS = "example_agents"
 TEMPLATE_FOLDER = Path(__file__).parents[1] / "templates"
 """Holds what `pullrank new` writes, a folder for each kind and adapter."""
 RESULTS, TRACES = "results", "traces"
-MAIN_BRANCH, RESULTS_BRANCH = "main", "results"
+MAIN_BRANCH, RESULTS_BRANCH, WEIGHTS_BRANCH = "main", "results", "weights"
 REPOSITORY_NAME = re.compile(rf"{LOGIN.pattern}/[A-Za-z0-9._-]{{1,100}}")
 OFFICIAL_WORKFLOW, PREVIEW_WORKFLOW = "official.yml", "preview.yml"
 EVALUATE_WORKFLOW = "evaluate.yml"

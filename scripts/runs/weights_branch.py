@@ -15,8 +15,8 @@ from evaluator.model.config.submission import WeightsFile
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import BranchCommit, DataBranches, open_branches, tip_of
 from scripts.git.git_repository import GitError, GitRepository
+from scripts.repository.layout import WEIGHTS_BRANCH
 
-WEIGHTS_BRANCH = "weights"
 # GitHub refuses files of more than 100 MiB, and warns above 50.
 PART_BYTES = 48 << 20
 _MAX_PUSHES = 5

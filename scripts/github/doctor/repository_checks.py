@@ -7,7 +7,7 @@ from evaluator.model.config.challenge import Challenge
 from scripts.github.api.client import GitHub
 from scripts.github.doctor.setting_checks import Check, SettingChange, SettingFinding, SettingLocation, SettingState, check
 from scripts.github.workflow.event import TEAMS_VARIABLE
-from scripts.repository.layout import MAIN_BRANCH
+from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, WEIGHTS_BRANCH
 
 _ENTERPRISE = ("enterprise", "business", "business_plus")
 _PAID = ("pro", "team", *_ENTERPRISE)
@@ -159,20 +159,20 @@ def check_main_rules(github: GitHub, place: SettingLocation) -> SettingFinding:
         _is_ruled(github, {"~DEFAULT_BRANCH", "refs/heads/main", "~ALL"}, {"deletion", "non_fast_forward", "pull_request"}),
         "main changes by pull requests only.",
         "Others than administrators can push to main; GitHub does not sign such a commit, and its seeds are marked.",
-        SettingChange("POST", "/rulesets", body),
+        _ruleset_change(github, body),
     )
 
 
-@check("Rules for results", "settings/rules", "New branch ruleset, results and traces-*: no force push, no deletion")
+@check("Rules for results", "settings/rules", "New branch ruleset, results, traces-*, weights: no force push, no deletion")
 def check_data_rules(github: GitHub, place: SettingLocation) -> SettingFinding:
-    """Whether recorded results can be rewritten."""
+    """Whether recorded results, traces and copies of weights can be rewritten."""
+    refs = [f"refs/heads/{name}" for name in (RESULTS_BRANCH, "traces-*", WEIGHTS_BRANCH)]
     rules: list[dict[str, Any]] = [{"type": "deletion"}, {"type": "non_fast_forward"}]
-    body = _ruleset(DATA_RULES, ["refs/heads/results", "refs/heads/traces-*"], rules)
     return place.judged(
-        _is_ruled(github, {"refs/heads/results", "~ALL"}, {"deletion", "non_fast_forward"}),
+        all(_is_ruled(github, {ref, "~ALL"}, {rule["type"] for rule in rules}) for ref in refs),
         "What is recorded can only grow.",
-        "One forced push can rewrite or lose every result.",
-        SettingChange("POST", "/rulesets", body),
+        "One forced push can rewrite or lose every result, its trace, or the copies of weights.",
+        _ruleset_change(github, _ruleset(DATA_RULES, refs, rules)),
     )
 
 
@@ -274,6 +274,12 @@ def membership_check(teams: list[str]) -> Check:
 def _ruleset(name: str, include: list[str], rules: list[dict[str, Any]]) -> dict[str, Any]:
     conditions = {"ref_name": {"include": include, "exclude": []}}
     return {"name": name, "target": "branch", "enforcement": "active", "conditions": conditions, "rules": rules}
+
+
+def _ruleset_change(github: GitHub, ruleset: dict[str, Any]) -> SettingChange:
+    """The request that makes a ruleset, or brings an older one of that name to its state: two may not share a name."""
+    older = next((each["id"] for each in github.settings("/rulesets") if each.get("name") == ruleset["name"]), None)
+    return SettingChange("PUT", f"/rulesets/{older}", ruleset) if older else SettingChange("POST", "/rulesets", ruleset)
 
 
 def _is_ruled(github: GitHub, refs: set[str], wanted: set[str]) -> bool:

@@ -9,8 +9,9 @@ from evaluator.host.errors import AgentFault
 from evaluator.host.loading.weights_cache import WeightsCache
 from scripts.git.data_branches import BranchCommit, DataBranches, tip_of
 from scripts.git.git_repository import GitError
+from scripts.repository.layout import WEIGHTS_BRANCH
 from scripts.runs import weights_branch
-from scripts.runs.weights_branch import WEIGHTS_BRANCH, bring_weights, keep_weights
+from scripts.runs.weights_branch import bring_weights, keep_weights
 from tests.scripts.github.remotes import Clone, git, make_board
 from tests.weights_server import drips, gives, serving, weights
 

@@ -14,7 +14,7 @@ from scripts.console import CommandError
 from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.doctor import actions_checks
 from scripts.github.doctor.actions_checks import USED_ACTIONS, WORKFLOW_EVENTS, check_reach, check_runners, runner_checks
-from scripts.github.doctor.repository_checks import check_identity, season_checks
+from scripts.github.doctor.repository_checks import DATA_RULES, check_identity, season_checks
 from scripts.github.doctor.setting_checks import Check, SettingFinding, SettingState, apply_repairs
 from tests.github.server import GitHubStandIn
 from tests.github.settings import FRESH
@@ -364,6 +364,23 @@ def ruleset(**changes: Any) -> SettingsTable:
 )
 def test_somebody_elses_rules_count_if_they_hold(changes: dict[str, Any], main: str) -> None:
     assert states(inspect_settings(ruleset(**changes), CHECKS))["Rules for main"] == main
+
+
+@pytest.mark.parametrize("protected", [["results"], ["results", "traces-*"], ["results", "weights"]])
+def test_an_older_rule_is_extended_to_every_branch_of_records(
+    github: GitHub, standin: GitHubStandIn, protected: list[str]
+) -> None:
+    """A board that was set up before copies of weights were kept has a rule of that name without them."""
+    assert all(not why for why in apply_repairs(github, CHECKS).values())
+    listed = standin.world.settings["listed"]
+    path, older = next((path, each) for path, each in listed.items() if each.get("name") == DATA_RULES)
+    older["conditions"]["ref_name"]["include"] = [f"refs/heads/{name}" for name in protected]
+    assert one(github, "Rules for results").state is SettingState.MISSING
+
+    apply_repairs(github, CHECKS)
+
+    assert one(github, "Rules for results").state is SettingState.GOOD
+    assert [name for name, each in listed.items() if each.get("name") == DATA_RULES] == [path]
 
 
 def test_a_branch_that_somebody_allowed_to_deploy_is_left_to_a_person() -> None:

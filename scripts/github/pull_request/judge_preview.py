@@ -10,7 +10,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import LOGIN
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.preview import MAX_AGENTS, Preview
+from evaluator.model.records.preview import MAX_AGENTS, MAX_FAULTS, NOTE_CHARACTERS, Preview
 from evaluator.model.records.result import PREVIEW_BEACON
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.comment_standings import preview_state
@@ -200,7 +200,7 @@ def _unsaid_faults(context: BotContext, head: str, paths: GuardedPaths, preview:
             continue
         if played and played.submission_digest != entry.folder.digest:
             raise ArtifactError("the preview run played other files than the commit has")
-    return tuple(faults)
+    return tuple(line[:NOTE_CHARACTERS] for line in faults[:MAX_FAULTS])
 
 
 def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) -> str | None:

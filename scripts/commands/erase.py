@@ -15,6 +15,7 @@ from leaderboard.text.urls import traces_branch
 from scripts.console import OK, OUR_FAULT, USAGE, CommandError, say
 from scripts.git.data_branches import BranchCommit, DataBranches, open_branches
 from scripts.git.git_repository import Credentials, GitError, GitRepository
+from scripts.git.version_origins import final_entries
 from scripts.maintenance.erase_person import ErasedPerson, erase
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_checkout
@@ -48,10 +49,12 @@ def run(
 
 
 def _own_weights(checkout: Checkout, login: str) -> set[str]:
-    """The hashes of the weights that only this person's manifests name."""
+    """The hashes of the weights that only this person's manifests name, also where submissions ended."""
+    entries = [agent.entry() for agent in checkout.read_all()[0]]
+    entries += final_entries(checkout).entries if checkout.has_ended else ()
     by_owner: dict[bool, set[str]] = {True: set(), False: set()}
-    for agent in checkout.read_all()[0]:
-        by_owner[agent.login.casefold() == login.casefold()] |= {file.sha256 for file in agent.folder.submission.weights}
+    for entry in entries:
+        by_owner[entry.login.casefold() == login.casefold()] |= {file.sha256 for file in entry.submission.weights}
     return by_owner[True] - by_owner[False]
 
 

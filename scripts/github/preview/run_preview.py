@@ -63,7 +63,7 @@ from scripts.repository.layout import SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_tasks, read_new_agent
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
 from scripts.runs.play_duels import DuelRunner, log_line, player_names
-from scripts.standings.recorded_standings import with_presence_beacons
+from scripts.standings.recorded_standings import erased_entries, with_presence_beacons
 
 
 @dataclass(kw_only=True)
@@ -364,6 +364,7 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
         duels=tuple(duels),
         at=datetime.now(UTC),
         final_beacon=final.beacon if final else None,
+        erased=tuple(erased_entries(checkout.moderation)),
     ), ranking
 
 

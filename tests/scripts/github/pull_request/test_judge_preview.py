@@ -3,10 +3,13 @@ from typing import Any
 
 import pytest
 
+from evaluator.model.config.moderation import Erasure, Moderation
 from evaluator.model.records.preview import MAX_AGENTS, Preview, PreviewedAgent
 from scripts.github.api.client import GitHubError
 from scripts.github.preview.preview_artifact import read_artifact
 from scripts.github.pull_request import report_previews
+from scripts.repository.moderation_file import with_entry
+from scripts.standings.recorded_standings import erased_entries
 from tests.github.world import BOT, WorkflowRun
 from tests.leaderboard import make
 from tests.scripts.github.remotes import agent_files
@@ -532,3 +535,19 @@ def test_a_token_without_the_right_is_an_error_of_one_line(scene: Scene) -> None
 
     with pytest.raises(GitHubError, match="not accessible by integration"):
         report_previews.report_preview(scene.context("workflow_run", completed(31)))
+
+
+@pytest.mark.attack(
+    "erasure_that_lifts_others_in_comments", family="people", outcome="the place stays taken, also in comments",
+    tries="Has the leader erased, so that the bot tells the next one the first place, which the site gives to nobody.",
+)  # fmt: skip
+def test_the_place_of_who_was_erased_stays_taken(scene: Scene) -> None:
+    erased = Erasure(login="erased_0badcafe", agent="agent-01", digest="c" * 64, since="2026-01-01")
+    (scene.clone.path / "moderation.yml").write_bytes(with_entry(b"", "erasures", erased))
+    [entry] = erased_entries(Moderation(erasures=(erased,)))
+    scene.record(make.result(entry, (100.0, 101.0, 102.0), on=POLE))
+    played(scene)
+
+    tell(scene, 31)
+
+    assert "would take place 2 of 2" in scene.bodies()[0]

@@ -232,6 +232,24 @@ def test_erasing_the_leader_makes_nobody_lead(board: Path) -> None:
 
 
 @pytest.mark.attack(
+    "copy_that_withholds_an_erasure", family="people", outcome="erased, and no rank moves",
+    tries="Has the very files of somebody else, as of a starter, whose place then seems to move by that person's erasure.",
+)  # fmt: skip
+def test_who_has_the_files_of_somebody_else_is_erased(board: Path) -> None:
+    for path in (board / "submissions/Bob/net").iterdir():
+        (board / "submissions/eve/net" / path.name).write_bytes(path.read_bytes())
+    git(board, "commit", "-qam", "A copy")
+    record(board, "eve", "net", 200.0)
+    before = ranks(board)
+
+    code, _, err = run(board, "erase", "bob")
+
+    assert code == 0, err
+    [mark] = {item.login for item in parse_moderation((board / "moderation.yml").read_bytes()).erasures}
+    assert [row[1:] for row in ranks(board) if row[0] != mark] == [row[1:] for row in before if row[0] != "Bob"]
+
+
+@pytest.mark.attack(
     "erasure_out_of_quarantine", family="people", outcome="stays hidden, and no rank moves",
     tries="Asks to be erased when the results of one's login are in quarantine, which does not name the new one.",
 )  # fmt: skip

@@ -38,6 +38,7 @@ from scripts.repository.layout import SUBMISSIONS
 from scripts.runs.eligible_tasks import read_new_agent
 
 PREVIEW_ARTIFACT = "preview"
+OTHER_ACCOUNT = "the preview run names an account that is not the author's"
 # GitHub is asked about this many of the latest commits to a folder.
 COMMITS_ASKED = 5
 
@@ -164,6 +165,8 @@ def _read_preview(context: BotContext, case: PreviewCase, paths: GuardedPaths) -
     results = [result for agent in preview.agents for result in agent.results]
     if any(result.task not in tasks for result in results):
         raise ArtifactError("the preview run played a task that the board does not have")
+    if any(result.login_id not in (None, case.pull.author_id) for result in results):
+        raise ArtifactError(OTHER_ACCOUNT)
     # Resampling thousands of episodes takes seconds and hundreds of megabytes.
     if any(len(result.returns) > tasks[result.task].counted for result in results):
         raise ArtifactError("the preview run counted more episodes than the task has")
@@ -222,7 +225,7 @@ def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) ->
             if player.version != changed and player.version not in on_main:
                 return "the preview run played against an agent that does not stand on main"
             if player.login_id not in (None, author_id) or (player.version != changed and player.login_id is not None):
-                return "the preview run names an account that is not the author's"
+                return OTHER_ACCOUNT
         if fault := _duel_fault(context.checkout.challenge, task, duel):
             return fault
     return None

@@ -331,6 +331,20 @@ def test_attack_6_an_artifact_has_no_more_episodes_than_the_task(scene: Scene) -
     assert scene.statuses(sha)[0][0] == "error"
 
 
+@pytest.mark.attack(
+    "artifact_of_another_account", family="bot", outcome="told as broken, no score",
+    tries="Hands in scores under a rival's account number, so that its own tries are not counted.",
+)  # fmt: skip
+def test_attack_4_an_artifact_cannot_name_another_account(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, content=previewed(scene, sha, login_id=666))
+
+    tell(scene, 31)
+
+    assert "the preview run names an account that is not the author" in scene.bodies()[0]
+    assert scene.statuses(sha)[0][0] == "error"
+
+
 @pytest.mark.parametrize("sandbox", ["process", "gvisor"])
 def test_a_preview_in_another_sandbox_than_the_boards_gets_no_place(scene: Scene, sandbox: str) -> None:
     sha = scene.bring()

@@ -124,11 +124,13 @@ class OfficialLeaderboard:
     """The moment that decides what is hidden or not named; everything is shown if left out."""
     final_beacon: str | None = None
     """As in `build_standings`; then the entries are those of that commit."""
+    erased: tuple[Entry, ...] = ()
+    """The versions of who was erased: they keep their places, and nothing else is said of them."""
 
     @cached_property
     def now(self) -> Standings:
         """The official standings now, as comments need them: without interquartile means."""
-        entries = with_host_flags(self.entries, self.challenge, Moderation())
+        entries = with_host_flags((*self.entries, *self.erased), self.challenge, Moderation())
         return build_standings(
             self.challenge, entries, self.results, official=True, duels=self.duels,
             uncounted=self.every_record, final_beacon=self.final_beacon, with_iqm=False,

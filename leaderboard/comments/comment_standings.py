@@ -131,7 +131,7 @@ def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAge
         if final in (None, result.beacon) and (result.login.casefold(), result.submission_digest) not in versions
     ]
     baselines = {entry.name for entry in recorded.entries if entry.baseline}
-    entries += [replace(_entry(agent), baseline=name in baselines) for name, agent in played.items()]
+    entries += [*recorded.erased, *(replace(_entry(agent), baseline=name in baselines) for name, agent in played.items())]
     results += [result.model_copy(update=_AS_OFFICIAL) for agent in played.values() for result in agent.results]
     duels = [
         duel

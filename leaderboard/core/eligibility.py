@@ -76,9 +76,9 @@ def with_quarantines(
     """The entries, each with what is said of its present version where a record of it is in quarantine."""
     if not moderation.quarantines:
         return tuple(entries)
-    words: dict[str, dict[str, str]] = defaultdict(dict)
+    words: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for record in records:
         if quarantine := quarantine_of(record, moderation):
             for side in record.sides:
-                words[side.submission_digest][record.task] = quarantine.in_words
-    return tuple(replace(e, quarantined=words[e.digest]) if e.digest in words else e for e in entries)
+                words[side.login.casefold(), side.submission_digest][record.task] = quarantine.in_words
+    return tuple(replace(e, quarantined=own) if (own := words.get((e.name.login, e.digest))) else e for e in entries)

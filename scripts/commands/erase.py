@@ -11,6 +11,7 @@ from evaluator.model.identifiers import LOGIN
 from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git.git_repository import Credentials, GitError, GitRepository
+from scripts.git.version_origins import final_entries
 from scripts.maintenance.apply_erasure import push_erasure, write_erasure
 from scripts.maintenance.erase_person import ErasedPerson, erase
 from scripts.options import GITHUB_SERVER, ServerAddress
@@ -45,10 +46,12 @@ def run(
 
 
 def _own_weights(checkout: Checkout, login: str) -> set[str]:
-    """The hashes of the weights that only this person's manifests name."""
+    """The hashes of the weights that only this person's manifests name, also where submissions ended."""
+    entries = [agent.entry() for agent in checkout.read_all()[0]]
+    entries += final_entries(checkout).entries if checkout.has_ended else ()
     by_owner: dict[bool, set[str]] = {True: set(), False: set()}
-    for agent in checkout.read_all()[0]:
-        by_owner[agent.login.casefold() == login.casefold()] |= {file.sha256 for file in agent.folder.submission.weights}
+    for entry in entries:
+        by_owner[entry.login.casefold() == login.casefold()] |= {file.sha256 for file in entry.submission.weights}
     return by_owner[True] - by_owner[False]
 
 

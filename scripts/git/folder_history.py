@@ -338,7 +338,7 @@ def commit_times(repository: GitRepository, shas: Sequence[str]) -> list[datetim
     Git's own formats read a commit by the code page that its author named, in which its lines may be others: with no time,
     which ends the reader, or with another one.
     """
-    return [_committed_at(content) for content in repository.read(shas, kind="commit")]
+    return [_committed_at(content) for content in repository.read_each(shas, kind="commit")]
 
 
 def _committed_at(content: bytes) -> datetime:

@@ -331,8 +331,8 @@ class GitRepository:
             begin = end + size + 2
         return contents
 
-    def read_each(self, oids: Sequence[str], at_most: int = OUTPUT_BYTES) -> Iterator[bytes]:
-        """The contents of blobs, in order: together they may have more bytes than memory.
+    def read_each(self, oids: Sequence[str], at_most: int = OUTPUT_BYTES, kind: str = "blob") -> Iterator[bytes]:
+        """The contents of blobs or other objects of a kind, in order: together they may have more bytes than memory.
 
         `at_most`: limit of each in bytes.
 
@@ -346,12 +346,12 @@ class GitRepository:
         for oid, line in zip(oids, sizes, strict=True):
             more = int(line) if line.isdigit() else 0  # `read` tells what is missing.
             if batch and size + more > BATCH_BYTES:
-                yield from self.read(batch, at_most)
+                yield from self.read(batch, at_most, kind)
                 batch, size = [], 0
             batch.append(oid)
             size += more
         if batch:
-            yield from self.read(batch, at_most)
+            yield from self.read(batch, at_most, kind)
 
     def blobs(self, commit: str, folder: str) -> tuple[SubmissionFile, ...]:
         """The plain files under a folder with paths inside it, as the folder's digest takes them."""

@@ -18,6 +18,7 @@ from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from scripts.git.copied_folders import FoldersByNames, copy_faults
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf, by_folder
 from scripts.git.tree_diff import (
+    AddedBytes,
     TreeChange,
     UnreadableError,
     added_bytes,
@@ -38,6 +39,8 @@ VERSIONS_KEPT = 4
 # Git packs zeros a thousand times smaller, and almost equal files to nothing, but each clone unpacks all: this many times as
 # much as it may be packed, but no more than the last in all. Each commit brings the whole list of logins, too.
 UNPACKED_TIMES, LISTS_BYTES, UNPACKED_BYTES = 4, 64 * MIB, 2048 * MIB
+# Of messages and signatures. Each plan and report reads all of main's own commits, as which a rebase brings these.
+COMMITS_BYTES = 4 * MIB
 NO_HISTORY = "the pull request has no commit in common with main; begin it on a branch of main"
 LOST = "main has it no longer, so that a merge could change another file instead; merge main into the branch"
 _RESERVED_LOGINS = {EXAMPLES_LOGIN: "the example agents", GHOST: "deleted accounts"}
@@ -203,7 +206,7 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
     if not faults and not guarded.outside:
         faults += copy_faults(repository, agents_on_main, {path: in_head[path] for path in changed_in_head}, removed=changed)
     if not faults and not guarded.outside:
-        faults += _history_faults(*added_bytes(repository, base, head), max(1, len(changed_in_head)), limits)
+        faults += _history_faults(added_bytes(repository, base, head), max(1, len(changed_in_head)), limits)
     # A merge makes each of them a part of main: an open pull request with such a commit would count as merged.
     if not faults and not guarded.outside and (commit := commit_outside(repository, base, head, owner)):
         words = f"{commit} changes what is not in {owner}, though a later one takes it back"
@@ -282,16 +285,19 @@ def _folder_faults(path: str, files: Sequence[TreeLeaf], merged: Sequence[str], 
     return (_printable(fault),) if fault else ()
 
 
-def _history_faults(packed: int, unpacked: int, agents: int, limits: SubmissionLimits) -> Iterator[str]:
+def _history_faults(added: AddedBytes, agents: int, limits: SubmissionLimits) -> Iterator[str]:
     """A line if the commits of so many agents bring too many bytes."""
     most = VERSIONS_KEPT * limits.kib * 1024 * agents
     most_unpacked = min(UNPACKED_TIMES * most + LISTS_BYTES, UNPACKED_BYTES)
     how = "make them one: 'git reset --soft origin/main', then commit and push with --force"
-    if packed > most:
-        yield f"the commits bring {packed / MIB:.1f} MiB of at most {most / MIB:.1f}, earlier versions included; {how}"
-    elif unpacked > most_unpacked:
-        size = f"{unpacked / MIB:.1f} MiB of at most {most_unpacked / MIB:.1f} when they are unpacked"
+    if added.packed > most:
+        yield f"the commits bring {added.packed / MIB:.1f} MiB of at most {most / MIB:.1f}, earlier versions included; {how}"
+    elif added.unpacked > most_unpacked:
+        size = f"{added.unpacked / MIB:.1f} MiB of at most {most_unpacked / MIB:.1f} when they are unpacked"
         yield f"the commits bring {size}, earlier versions included; {how}"
+    elif added.commits > COMMITS_BYTES:
+        size = f"{added.commits / MIB:.1f} MiB of at most {COMMITS_BYTES / MIB:.1f}"
+        yield f"the commits without their files have {size}, such as by their messages; {how}"
 
 
 def _pointer_faults(repository: GitRepository, path: str, files: Sequence[TreeLeaf]) -> Iterator[str]:

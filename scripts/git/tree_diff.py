@@ -88,8 +88,20 @@ def merge_bases(repository: GitRepository, base: str, head: str) -> list[str]:
     return bases
 
 
-def added_bytes(repository: GitRepository, base: str, head: str) -> tuple[int, int]:
-    """What the head's commits add to main's history: as git packs it, and as each clone unpacks it.
+@dataclass(frozen=True, kw_only=True)
+class AddedBytes:
+    """What a head's commits add to main's history."""
+
+    packed: int
+    """As git packs it."""
+    unpacked: int
+    """As each clone unpacks it."""
+    commits: int
+    """Of this the commits themselves, most of which are their messages."""
+
+
+def added_bytes(repository: GitRepository, base: str, head: str) -> AddedBytes:
+    """What the head's commits add to main's history.
 
     Raises:
         UnreadableError: there are too many objects to add up.
@@ -98,11 +110,13 @@ def added_bytes(repository: GitRepository, base: str, head: str) -> tuple[int, i
     form = ("--objects", "--no-object-names", full_sha(head), f"^{full_sha(base)}")
     try:
         added = repository.run("rev-list", *form, at_most=LIST_BYTES, seconds=LIST_SECONDS)
-        sizes = ("--batch-check=%(objectsize:disk) %(objectsize)", "--buffer")
+        sizes = ("--batch-check=%(objecttype) %(objectsize:disk) %(objectsize)", "--buffer")
         listed = repository.run("cat-file", *sizes, given=added, seconds=LIST_SECONDS).split()
-        return sum(map(int, listed[::2])), sum(map(int, listed[1::2]))
     except GitLimitError as error:
         raise UnreadableError("its history is too large to be added up; begin a new branch on main") from error
+    packed, unpacked = list(map(int, listed[1::3])), list(map(int, listed[2::3]))
+    commits = sum(size for kind, size in zip(listed[::3], unpacked, strict=True) if kind == b"commit")
+    return AddedBytes(packed=sum(packed), unpacked=sum(unpacked), commits=commits)
 
 
 def commit_outside(repository: GitRepository, base: str, head: str, folder: str) -> str | None:

@@ -3,14 +3,14 @@
 import itertools
 import secrets
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
 
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
-from evaluator.model.config.moderation import Erasure
+from evaluator.model.config.moderation import Erasure, Moderation
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result
@@ -164,12 +164,12 @@ def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
     )
 
 
-def _without_person(shown: StandingsInput, renaming: Renaming, erasures: Iterable[Erasure]) -> StandingsInput:
+def _without_person(shown: StandingsInput, renaming: Renaming, erasures: Sequence[Erasure]) -> StandingsInput:
     """What standings are made from after the erasure."""
     moderation = shown.moderation.model_copy(update={"erasures": (*erasures, *shown.moderation.erasures)})
+    # Who was erased before is among them; and somebody else may have the same files, such as a starter's.
     others = [entry for entry in shown.entries if entry.login.casefold() != renaming.login]
-    digests = {entry.digest for entry in others}
-    stand_ins = [entry for entry in erased_entries(moderation) if entry.digest not in digests]
+    stand_ins = erased_entries(Moderation(erasures=tuple(erasures)))
     return replace(
         shown, entries=(*others, *stand_ins), moderation=moderation,
         results=tuple(map(renaming.result, shown.results)), duels=tuple(map(renaming.duel, shown.duels)),

@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
+from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError, nearest_line
 from evaluator.model.base import did_you_mean
 from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.config.task import Task
 from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import Entry
@@ -73,6 +75,26 @@ def find_chosen(checkout: Checkout, folder: Path, ids: list[str] | None) -> tupl
     tasks = [task for task in tasks if task.id in chosen]
     if not tasks:
         raise CommandError(SUBMISSION_AT_FAULT, f"{folder}: enters none of these tasks; see 'tasks' in its submission.yml")
+    return entry, tasks
+
+
+def read_new_agent(
+    checkout: Checkout, files: tuple[SubmissionFile, ...], folder: str, on_main: Collection[Entry]
+) -> tuple[AgentFolder, list[Task]]:
+    """A pull request's agent with the tasks that it enters. `folder`: `submissions/<login>/<agent>`.
+
+    Raises:
+        LoadError: it is no agent, or its manifest says what no new one may; each line begins with the folder.
+    """
+    login, agent = folder.split("/")[1:3]
+    try:
+        read = assemble(files, checkout.challenge.submissions)
+        entry = AgentFolder(login=login, agent=agent, path=checkout.root / folder, folder=read)
+        tasks = eligible_tasks(checkout.challenge, entry)
+        if faults := (*wording_faults(entry, folder), *people_faults(checkout.challenge, entry, folder, on_main)):
+            raise LoadError(*faults)
+    except LoadError as error:
+        raise LoadError(*(line if line.startswith(folder) else f"{folder}/{line}" for line in error.lines)) from error
     return entry, tasks
 
 

@@ -19,7 +19,7 @@ from scripts.git.data_branches import export_files, results_commit
 from scripts.git.git_repository import GitRepository
 from scripts.git.version_origins import final_entries
 from scripts.repository.checkout import AgentFolder, Checkout
-from scripts.standings.recorded_standings import with_presence_beacons
+from scripts.standings.recorded_standings import erased_entries, with_presence_beacons
 
 # What a sentence of the referee begins with where the agent failed before it had acted once.
 _AT_THE_START = re.compile(r"episode \d+, step 0: ")
@@ -61,8 +61,9 @@ def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
     else:
         kept = with_presence_beacons(GitRepository(checkout.root), "HEAD", checkout.challenge, kept)
     recorded = OfficialLeaderboard(
-        challenge=checkout.challenge, entries=tuple(kept), results=tuple(results), duels=tuple(duels), at=datetime.now(UTC)
-    )
+        challenge=checkout.challenge, entries=tuple(kept), results=tuple(results), duels=tuple(duels), at=datetime.now(UTC),
+        erased=tuple(erased_entries(checkout.moderation)),
+    )  # fmt: skip
     if official and checkout.has_ended:
         try:
             final = final_entries(checkout)

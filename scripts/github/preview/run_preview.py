@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.progress import ignore_progress
 from evaluator.model.config.task import Task
@@ -61,10 +60,10 @@ from scripts.github.workflow.event import PullEvent, WorkflowEnvironment, pull_e
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.repository.layout import SUBMISSIONS
-from scripts.runs.eligible_tasks import closed_tasks, eligible_tasks, people_faults, wording_faults
+from scripts.runs.eligible_tasks import closed_tasks, read_new_agent
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
 from scripts.runs.play_duels import DuelRunner, log_line, player_names
-from scripts.standings.recorded_standings import with_presence_beacons
+from scripts.standings.recorded_standings import erased_entries, with_presence_beacons
 
 
 @dataclass(kw_only=True)
@@ -311,16 +310,10 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
 def _read_agent(session: PreviewSession, clone: GitRepository, path: str, on_main: Collection[Entry]) -> ChangedAgent:
     """One changed folder, with the tasks that it enters."""
     login, agent = path.split("/")[1:3]
-    challenge = session.checkout.challenge
     try:
-        read = assemble(clone.blobs(session.pull.head_sha, path), challenge.submissions)
-        submission = AgentFolder(login=login, agent=agent, path=session.checkout.root / path, folder=read)
-        tasks = eligible_tasks(challenge, submission)
-        if faults := (*wording_faults(submission, path), *people_faults(challenge, submission, path, on_main)):
-            raise LoadError(*faults)
+        submission, tasks = read_new_agent(session.checkout, clone.blobs(session.pull.head_sha, path), path, on_main)
     except LoadError as error:
-        lines = tuple(line if line.startswith(path) else f"{path}/{line}" for line in error.lines)
-        return ChangedAgent(login=login, agent=agent, faults=lines)
+        return ChangedAgent(login=login, agent=agent, faults=error.lines)
     return ChangedAgent(login=login, agent=agent, entry=submission, tasks=tuple(tasks))
 
 
@@ -371,6 +364,7 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
         duels=tuple(duels),
         at=datetime.now(UTC),
         final_beacon=final.beacon if final else None,
+        erased=tuple(erased_entries(checkout.moderation)),
     ), ranking
 
 

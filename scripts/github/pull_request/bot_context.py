@@ -20,7 +20,7 @@ from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
 from scripts.github.workflow.event import WorkflowEnvironment, open_clone, open_github
 from scripts.repository.checkout import Checkout, open_checkout, say_damaged
-from scripts.standings.recorded_standings import with_presence_beacons
+from scripts.standings.recorded_standings import erased_entries, with_presence_beacons
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ class BotContext:
         return OfficialLeaderboard(
             challenge=self.checkout.challenge, entries=tuple(entries), at=self.now,
             results=tuple(self.results), duels=tuple(self.duels), every_record=tuple(self.checkout.every_record),
-            final_beacon=final.beacon if final else None,
+            final_beacon=final.beacon if final else None, erased=tuple(erased_entries(self.checkout.moderation)),
         )  # fmt: skip
 
     @cached_property

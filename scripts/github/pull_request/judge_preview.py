@@ -4,11 +4,13 @@ from dataclasses import dataclass, replace
 
 from evaluator.host.duels.verify_duel import verify_duel
 from evaluator.host.envs.pettingzoo_game import cached_game
+from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
+from evaluator.model.identifiers import LOGIN
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.preview import Preview
+from evaluator.model.records.preview import MAX_AGENTS, MAX_FAULTS, NOTE_CHARACTERS, Preview
 from evaluator.model.records.result import PREVIEW_BEACON
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.comment_standings import preview_state
@@ -33,8 +35,10 @@ from scripts.github.pull_request.label_and_status import (
     running_outcome,
 )
 from scripts.repository.layout import SUBMISSIONS
+from scripts.runs.eligible_tasks import read_new_agent
 
 PREVIEW_ARTIFACT = "preview"
+OTHER_ACCOUNT = "the preview run names an account that is not the author's"
 # GitHub is asked about this many of the latest commits to a folder.
 COMMITS_ASKED = 5
 
@@ -132,8 +136,11 @@ def scored_outcome(context: BotContext, case: PreviewCase, paths: GuardedPaths) 
     """The outcome of a clean commit, from the preview's results."""
     try:
         preview, log = _read_preview(context, case, paths)
+        faults = _unsaid_faults(context, case.pull.head_sha, paths, preview)
     except ArtifactError as error:
         return broken_outcome(case.run, str(error), context.github.attempts(case.run.id))
+    if faults:
+        return refused_outcome(case.pull, replace(paths, faults=faults), case.run.html_url)
     state = preview_state(preview, context.recorded, run_url=case.run.html_url, removed=paths.withdrawn, log=log)
     logins = [agent.login for agent in preview.agents]
     rules = rules_before_merge(context.recorded, logins, context.now, context.is_member)
@@ -158,6 +165,8 @@ def _read_preview(context: BotContext, case: PreviewCase, paths: GuardedPaths) -
     results = [result for agent in preview.agents for result in agent.results]
     if any(result.task not in tasks for result in results):
         raise ArtifactError("the preview run played a task that the board does not have")
+    if any(result.login_id not in (None, case.pull.author_id) for result in results):
+        raise ArtifactError(OTHER_ACCOUNT)
     # Resampling thousands of episodes takes seconds and hundreds of megabytes.
     if any(len(result.returns) > tasks[result.task].counted for result in results):
         raise ArtifactError("the preview run counted more episodes than the task has")
@@ -169,6 +178,32 @@ def _read_preview(context: BotContext, case: PreviewCase, paths: GuardedPaths) -
     if fault := preview_duel_fault(context, preview, case.pull.author_id):
         raise ArtifactError(fault)
     return preview, log
+
+
+def _unsaid_faults(context: BotContext, head: str, paths: GuardedPaths, preview: Preview) -> tuple[str, ...]:
+    """Why changed agents may not come in, of those in which the preview found no fault: whoever escaped there writes it.
+
+    Raises:
+        ArtifactError: it leaves out an agent for which it had room, or is about other files.
+    """
+    said = {f"{SUBMISSIONS}/{agent.login}/{agent.agent}": agent for agent in preview.agents}
+    # A preview plays nobody whose login is none of GitHub's, such as a robot's.
+    named = [path for path in paths.agents if LOGIN.fullmatch(path.split("/")[1])]
+    if len(said) < min(len(named), MAX_AGENTS):
+        raise ArtifactError("the preview run left out an agent that this pull request changes")
+    faults: list[str] = []
+    for path in named:
+        played = said.get(path)
+        if played and played.faults:
+            continue
+        try:
+            entry, _ = read_new_agent(context.checkout, context.clone.blobs(head, path), path, context.entries)
+        except LoadError as error:
+            faults += error.lines
+            continue
+        if played and played.submission_digest != entry.folder.digest:
+            raise ArtifactError("the preview run played other files than the commit has")
+    return tuple(line[:NOTE_CHARACTERS] for line in faults[:MAX_FAULTS])
 
 
 def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) -> str | None:
@@ -190,7 +225,7 @@ def preview_duel_fault(context: BotContext, preview: Preview, author_id: int) ->
             if player.version != changed and player.version not in on_main:
                 return "the preview run played against an agent that does not stand on main"
             if player.login_id not in (None, author_id) or (player.version != changed and player.login_id is not None):
-                return "the preview run names an account that is not the author's"
+                return OTHER_ACCOUNT
         if fault := _duel_fault(context.checkout.challenge, task, duel):
             return fault
     return None

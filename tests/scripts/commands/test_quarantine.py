@@ -13,9 +13,9 @@ import pytest
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import parse_challenge, parse_moderation
 from evaluator.model.config.limits import SubmissionLimits
-from evaluator.model.config.moderation import Moderation
+from evaluator.model.config.moderation import Moderation, Quarantine
 from evaluator.model.sealed_fields import SealedPart
-from leaderboard.core.eligibility import quarantine_of
+from leaderboard.core.eligibility import quarantine_of, with_quarantines
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore
 from leaderboard.pages.agent.agent_page import render_agent_pages
@@ -263,3 +263,14 @@ def test_a_sealed_result_of_the_hour_in_which_it_began_is_hidden(board: Path) ->
 
     assert quarantine_of(plain, moderation) is None
     assert quarantine_of(sealed, moderation) is not None
+
+
+def test_who_has_the_same_files_is_not_said_to_be_in_quarantine(board: Path) -> None:
+    """The same version of two owners, such as a starter: what is hidden of one says nothing of the other."""
+    whose, copy = entry_of(board, "bob"), replace(entry_of(board, "bob"), login="eve")
+    hidden = result(whose, [1.0], at=DURING)
+    fields = {"since": BEFORE, "until": DURING, "commit": 40 * "a", "login": "BOB", "who": "host", "why": "cheated"}
+
+    entries = with_quarantines((whose, copy), [hidden], Moderation(quarantines=(Quarantine.model_validate(fields),)))
+
+    assert [bool(entry.quarantined) for entry in entries] == [True, False]

@@ -540,6 +540,21 @@ def test_commits_that_unpack_to_much_more_than_they_are_packed_are_refused(board
     assert "the commits bring 96.0 MiB of at most 68.0 when they are unpacked" in fault
 
 
+@pytest.mark.attack(
+    "commits_of_long_messages", family="supply", outcome="refused",
+    tries="Writes hundreds of megabytes of blanks into a commit's message, which git packs to nothing and every plan reads.",
+)  # fmt: skip
+def test_commits_of_long_messages_are_refused(board: Clone) -> None:
+    short = git(board.path, "cat-file", "commit", board.commit(agent_files("Alice")))
+    long = f"{short}\n\n{' ' * (5 << 20)}x\n".encode()
+    head = git(board.path, "hash-object", "-t", "commit", "-w", "--stdin", given=long)
+
+    main = git(board.path, "rev-parse", "origin/main")
+    (fault,) = inspect_pull(board.repository, main, head, ALICE, SubmissionLimits()).faults
+
+    assert "the commits without their files have 5.0 MiB of at most 4.0, such as by their messages; make them one" in fault
+
+
 def test_some_versions_of_a_folder_may_be_in_the_history(board: Clone) -> None:
     for number in range(3):
         head = board.commit({**agent_files("Alice"), "submissions/Alice/a/w.bin": os.urandom(3000 + number)})

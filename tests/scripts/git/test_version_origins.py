@@ -11,6 +11,7 @@ from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName
 from leaderboard.planning.admission import refused_entries
 from scripts.console import CommandError
+from scripts.git.folder_history import read_commits
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.version_origins import (
@@ -439,3 +440,20 @@ def test_who_names_a_rivals_member_later_does_not_keep_out_the_rivals_next_versi
     assert left_out(board) == []
     board.commit(agent_files("alice", source=AGENT + b"# 4\n", manifest=NAMING), at="@1767571200 +0000")
     assert left_out(board) == ["alice"]
+
+
+def test_commits_that_are_long_together_are_read(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one call of git prints is limited, and main's own commits may have more in their messages together."""
+    for number in range(8):
+        board.commit({"submissions/alice/a/agent.py": f"x = {number}\n".encode()}, 500 * "a")
+    usual = GitRepository.run
+
+    def run(repository: GitRepository, *arguments: str, **options: Any) -> bytes:
+        printed = usual(repository, *arguments, **options)
+        assert arguments[:2] != ("cat-file", "--batch") or len(printed) < 3000
+        return printed
+
+    monkeypatch.setattr(GitRepository, "run", run)
+    monkeypatch.setattr("scripts.git.git_repository.BATCH_BYTES", 1500)
+
+    assert len(list(read_commits(GitRepository(board.path), board.head, "submissions"))) >= 8

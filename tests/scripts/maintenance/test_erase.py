@@ -232,6 +232,24 @@ def test_erasing_the_leader_makes_nobody_lead(board: Path) -> None:
 
 
 @pytest.mark.attack(
+    "copy_that_withholds_an_erasure", family="people", outcome="erased, and no rank moves",
+    tries="Has the very files of somebody else, as of a starter, whose place then seems to move by that person's erasure.",
+)  # fmt: skip
+def test_who_has_the_files_of_somebody_else_is_erased(board: Path) -> None:
+    for path in (board / "submissions/Bob/net").iterdir():
+        (board / "submissions/eve/net" / path.name).write_bytes(path.read_bytes())
+    git(board, "commit", "-qam", "A copy")
+    record(board, "eve", "net", 200.0)
+    before = ranks(board)
+
+    code, _, err = run(board, "erase", "bob")
+
+    assert code == 0, err
+    [mark] = {item.login for item in parse_moderation((board / "moderation.yml").read_bytes()).erasures}
+    assert [row[1:] for row in ranks(board) if row[0] != mark] == [row[1:] for row in before if row[0] != "Bob"]
+
+
+@pytest.mark.attack(
     "erasure_out_of_quarantine", family="people", outcome="stays hidden, and no rank moves",
     tries="Asks to be erased when the results of one's login are in quarantine, which does not name the new one.",
 )  # fmt: skip
@@ -331,34 +349,60 @@ def test_failed_attempts_beside_a_result_go_too(board: Path) -> None:
     assert run(board, "rank", "--official")[0] == 0
 
 
-def test_the_boards_copies_of_weights_go_but_for_those_of_others(board: Path) -> None:
-    origin = str(board.parent / "origin.git")
-    own, shared, older = ("a" * 64, "b" * 64, "c" * 64)
+def name_weights(root: Path, login: str, *hashes: str) -> None:
+    """The manifest of a login's agent names weights with these hashes."""
+    named = [{"file": f"{n}.npz", "url": "https://x.example/w", "sha256": one, "bytes": 1} for n, one in enumerate(hashes)]
+    text = f"name: Net\nalgorithm: x\nweights: {json.dumps(named)}\n"
+    (root / f"submissions/{login}/net/submission.yml").write_text(text)
 
-    def weights(login: str, *hashes: str) -> None:
-        manifest = board / f"submissions/{login}/net/submission.yml"
-        named = [
-            {"file": f"{n}.npz", "url": "https://x.example/w", "sha256": one, "bytes": 1} for n, one in enumerate(hashes)
-        ]
-        manifest.write_text(f"name: Net\nalgorithm: x\nweights: {json.dumps(named)}\n")
-        record(board, login, "net", 300.0)
 
-    weights("Bob", own, shared)
-    weights("ada", shared)
-    copies = board.parent / "weights"
-    git(board.parent, "init", "-qb", "weights", str(copies))
-    for name in (own, shared, older):
+def keep_copies(root: Path, *hashes: str) -> None:
+    """The branch of weights on the origin."""
+    copies = root.parent / "weights"
+    git(root.parent, "init", "-qb", "weights", str(copies))
+    for name in hashes:
         (copies / name).mkdir()
         (copies / name / "0").write_text("w")
     git(copies, "add", "-A")
     git(copies, "commit", "-qm", "weights")
-    git(copies, "push", "-q", origin, "HEAD")
+    git(copies, "push", "-q", str(root.parent / "origin.git"), "HEAD")
+
+
+def test_the_boards_copies_of_weights_go_but_for_those_of_others(board: Path) -> None:
+    own, shared, older = ("a" * 64, "b" * 64, "c" * 64)
+    for login, hashes in (("Bob", (own, shared)), ("ada", (shared,))):
+        name_weights(board, login, *hashes)
+        record(board, login, "net", 300.0)
+    keep_copies(board, own, shared, older)
 
     code, _, err = run(board, "erase", "bob", "--push")
 
     assert code == 0, err
     assert git(board.parent / "origin.git", "ls-tree", "--name-only", "weights").splitlines() == [shared, older]
     assert "'weights'" in err
+
+
+@pytest.mark.attack(
+    "erasure_that_takes_a_rivals_weights", family="people", outcome="they stay",
+    tries="Names the weights of a rival's version that stood at the end, once main has another one, and asks to be erased.",
+)  # fmt: skip
+def test_weights_of_what_stood_at_the_end_stay(board: Path) -> None:
+    rivals = "a" * 64
+    name_weights(board, "ada", rivals)
+    (board / "challenge.yml").write_text(BOARD.replace("season: '2026'\n", "season: '2026'\nfinal: '2026'\n"))
+    git(board, "rm", "-rqf", "submissions/eve")
+    git(board, "commit", "-qam", "final")
+    name_weights(board, "ada")
+    put(board / "submissions" / "eve" / "net", SOURCE.format("eve net"), "all")
+    name_weights(board, "eve", rivals)
+    git(board, "add", "-A")
+    git(board, "commit", "-qm", "later")
+    keep_copies(board, rivals)
+
+    code, _, err = run(board, "erase", "eve", "--push")
+
+    assert code == 0, err
+    assert git(board.parent / "origin.git", "ls-tree", "--name-only", "weights").splitlines() == [rivals]
 
 
 def test_what_a_script_said_goes_and_its_episodes_stay() -> None:

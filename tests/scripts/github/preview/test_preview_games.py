@@ -314,7 +314,9 @@ def test_an_older_evaluator_makes_nobody_read_the_board_twice(
     sha, read = scene.push(entered("alice", MINE)), list[str]()
     before, plain = scene.clone.head, GitRepository.read_each
     scene.clone.commit({"example_agents/last/agent.py": LAST + b"# 2\n"})
-    monkeypatch.setattr(GitRepository, "read_each", lambda self, oids: read.extend(oids) or plain(self, oids))
+    monkeypatch.setattr(
+        GitRepository, "read_each", lambda self, oids, **kind: read.extend(oids) or plain(self, oids, **kind)
+    )
     reported(scene, zipped(Preview(schema=1, head_sha=sha, evaluator_sha=before, agents=(played,))))
 
     assert read.count(git(scene.clone.path, "rev-parse", f"{before}:submissions/bob/a/agent.py")) == 1

@@ -1,14 +1,19 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from evaluator.model.records.preview import Preview, PreviewedAgent
+from evaluator.model.config.moderation import Erasure, Moderation
+from evaluator.model.records.preview import MAX_AGENTS, Preview, PreviewedAgent
 from scripts.github.api.client import GitHubError
 from scripts.github.preview.preview_artifact import read_artifact
 from scripts.github.pull_request import report_previews
+from scripts.repository.moderation_file import with_entry
+from scripts.standings.recorded_standings import erased_entries
 from tests.github.world import BOT, WorkflowRun
+from tests.leaderboard import make
 from tests.scripts.github.remotes import agent_files
-from tests.scripts.github.scenes import Scene, completed, previewed, zipped
+from tests.scripts.github.scenes import POLE, Scene, completed, previewed, zipped
 
 MARKER = "<!-- pullrank:comment run={} -->\n"
 
@@ -242,6 +247,76 @@ def test_attack_4_an_artifact_cannot_score_agents_of_others(scene: Scene) -> Non
     assert scene.statuses(sha)[0][0] == "error"
 
 
+UNCLEAR = "name: Te\u00a0st\nalgorithm: none\n".encode()
+
+
+@pytest.mark.attack(
+    "artifact_without_a_fault_of_the_folder", family="bot", outcome="refused with the manifest's line",
+    tries="Hands in scores and no fault of a folder whose name hides a letter, as who took over the preview's job may.",
+)  # fmt: skip
+@pytest.mark.attack(
+    "artifact_without_the_faulty_agent", family="bot", outcome="told as broken, no score",
+    tries="Hands in the scores of one of its agents, and leaves out the other one, which no maintainer would merge.",
+)  # fmt: skip
+@pytest.mark.parametrize("named", [("a",), ("a", "b"), ("b",)])
+def test_attack_6_an_artifact_does_not_say_which_folders_are_good(scene: Scene, named: tuple[str, ...]) -> None:
+    sha = scene.push({**agent_files("alice", "a", b"x = 1\n"), **agent_files("alice", "b", b"x = 2\n", UNCLEAR)})
+    entries = [scene.entry(sha, agent=agent) for agent in named]
+    results = [make.result(entry, (9.0,), on=POLE, **{"class": "preview", "beacon": "preview"}) for entry in entries]
+    agents = tuple(
+        PreviewedAgent(login="alice", agent=result.agent, submission_digest=result.submission_digest, results=(result,))
+        for result in results
+    )
+    scene.ran(31, content=zipped(Preview(schema=1, head_sha=sha, evaluator_sha="e" * 40, agents=agents)))
+
+    tell(scene, 31)
+
+    (status,) = scene.statuses(sha)
+    if len(named) == 2:
+        assert status == ("failure", "no score: the folder breaks a rule; the comment says which")
+        assert "submissions/alice/b/submission.yml:1: 'name' " in scene.bodies()[0]
+        assert scene.world.labelled[7] == ["needs-changes"]
+    else:
+        assert status[0] == "error"
+        assert "left out an agent that this pull request changes" in scene.bodies()[0]
+
+
+def test_attack_6_a_waiting_agent_is_read_though_no_preview_has_room_for_it(scene: Scene) -> None:
+    sources = {f"a{number}": b"x = %d\n" % number for number in range(MAX_AGENTS)}
+    files = {
+        path: content for agent, source in sources.items() for path, content in agent_files("alice", agent, source).items()
+    }
+    sha = scene.push({**files, **agent_files("alice", "z", b"x = 9\n", UNCLEAR)})
+    played = [scene.entry(sha, agent=agent) for agent in sources]
+    results = [make.result(entry, (9.0,), on=POLE, **{"class": "preview", "beacon": "preview"}) for entry in played]
+    agents = tuple(
+        PreviewedAgent(login="alice", agent=result.agent, submission_digest=result.submission_digest, results=(result,))
+        for result in results
+    )
+    scene.ran(31, content=zipped(Preview(schema=1, head_sha=sha, evaluator_sha="e" * 40, agents=agents)))
+
+    tell(scene, 31)
+
+    assert scene.statuses(sha) == [("failure", "no score: the folder breaks a rule; the comment says which")]
+
+
+@pytest.mark.attack(
+    "artifact_of_another_version", family="bot", outcome="told as broken, no score",
+    tries="Hands in scores under the digest of another version than the one that it proposes.",
+)  # fmt: skip
+def test_attack_6_an_artifact_is_of_the_commits_files(scene: Scene) -> None:
+    sha = scene.bring()
+    entry = replace(scene.entry(sha), digest="d" * 64)
+    result = make.result(entry, (9.0,), on=POLE, **{"class": "preview", "beacon": "preview"})
+    agent = PreviewedAgent(login="alice", agent="a", submission_digest=entry.digest, results=(result,))
+    scene.ran(31, content=zipped(Preview(schema=1, head_sha=sha, evaluator_sha="e" * 40, agents=(agent,))))
+
+    tell(scene, 31)
+
+    assert "played other files than the commit has" in scene.bodies()[0]
+    assert scene.statuses(sha)[0][0] == "error"
+
+
 @pytest.mark.attack(
     "artifact_of_ten_thousand_episodes", family="bot", outcome="told as broken, no score",
     tries="Claims more episodes than a task has, so that each preview takes the report seconds and 200 megabytes.",
@@ -253,6 +328,20 @@ def test_attack_6_an_artifact_has_no_more_episodes_than_the_task(scene: Scene) -
     tell(scene, 31)
 
     assert "counted more episodes than the task has" in scene.bodies()[0]
+    assert scene.statuses(sha)[0][0] == "error"
+
+
+@pytest.mark.attack(
+    "artifact_of_another_account", family="bot", outcome="told as broken, no score",
+    tries="Hands in scores under a rival's account number, so that its own tries are not counted.",
+)  # fmt: skip
+def test_attack_4_an_artifact_cannot_name_another_account(scene: Scene) -> None:
+    sha = scene.bring()
+    scene.ran(31, content=previewed(scene, sha, login_id=666))
+
+    tell(scene, 31)
+
+    assert "the preview run names an account that is not the author" in scene.bodies()[0]
     assert scene.statuses(sha)[0][0] == "error"
 
 
@@ -460,3 +549,19 @@ def test_a_token_without_the_right_is_an_error_of_one_line(scene: Scene) -> None
 
     with pytest.raises(GitHubError, match="not accessible by integration"):
         report_previews.report_preview(scene.context("workflow_run", completed(31)))
+
+
+@pytest.mark.attack(
+    "erasure_that_lifts_others_in_comments", family="people", outcome="the place stays taken, also in comments",
+    tries="Has the leader erased, so that the bot tells the next one the first place, which the site gives to nobody.",
+)  # fmt: skip
+def test_the_place_of_who_was_erased_stays_taken(scene: Scene) -> None:
+    erased = Erasure(login="erased_0badcafe", agent="agent-01", digest="c" * 64, since="2026-01-01")
+    (scene.clone.path / "moderation.yml").write_bytes(with_entry(b"", "erasures", erased))
+    [entry] = erased_entries(Moderation(erasures=(erased,)))
+    scene.record(make.result(entry, (100.0, 101.0, 102.0), on=POLE))
+    played(scene)
+
+    tell(scene, 31)
+
+    assert "would take place 2 of 2" in scene.bodies()[0]

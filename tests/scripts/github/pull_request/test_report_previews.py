@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from evaluator.model.records.preview import Preview
+from evaluator.model.records.preview import Preview, PreviewedAgent
 from scripts.console import CommandError
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.client import COMMENTS_LISTED, GitHub, RequestLimit
@@ -24,6 +24,12 @@ def tell(scene: Scene, run_id: int, action: str = "completed") -> None:
     event["action"] = action
     event["workflow_run"]["head_sha"] = scene.world.runs[run_id].head_sha
     assert report_previews.report_recent(scene.context("workflow_run", event)) == 0
+
+
+def faulty(sha: str, login: str, agent: str) -> bytes:
+    """The artifact of a preview that found a fault."""
+    agents = (PreviewedAgent(login=login, agent=agent, faults=("it cannot be read",)),)
+    return zipped(Preview(schema=1, head_sha=sha, evaluator_sha="e" * 40, agents=agents))
 
 
 def refuse_many(scene: Scene, count: int = MANY) -> list[int]:
@@ -62,7 +68,7 @@ def test_a_backlog_of_previews_takes_two_requests_for_each(scene: Scene) -> None
     for number in numbers:
         scene.world.person(f"person{number}", 1000 + number)
         sha = scene.push(agent_files(f"person{number}", "a", f"x = {number}\n".encode()), number, f"person{number}")
-        scene.ran(100 + number, number, zipped(Preview(schema=1, head_sha=sha, evaluator_sha="e" * 40)))
+        scene.ran(100 + number, number, faulty(sha, f"person{number}", "a"))
     for run_id in range(1000, 1000 + 230):
         scene.ran(run_id, numbers[0], b"later").head_sha = f"{run_id:040x}"
 
@@ -163,7 +169,7 @@ def test_previews_that_take_minutes_to_score_keep_nobody_else_from_being_told(
         author = "mallory" if number in heavy else f"person{number}"
         scene.world.person(author, 666 if number in heavy else 1000 + number)
         sha = scene.push(agent_files(author, f"a{number}", f"x = {number}\n".encode()), number, author)
-        scene.ran(100 + number, number, zipped(Preview(schema=1, head_sha=sha, evaluator_sha="e" * 40)))
+        scene.ran(100 + number, number, faulty(sha, author, f"a{number}"))
     now, usual = [0.0], report_previews.scored_outcome
 
     def score(context: BotContext, case: PreviewCase, paths: GuardedPaths) -> Outcome:

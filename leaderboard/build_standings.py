@@ -37,6 +37,7 @@ def build_standings(
     duels: Iterable[Duel] = (),
     uncounted: Iterable[Result | Duel] = (),
     final_beacon: str | None = None,
+    ended_at: str | None = None,
     with_iqm: bool = True,
 ) -> Standings:
     """The leaderboards of a challenge; the order of entries, results and duels does not matter.
@@ -50,6 +51,7 @@ def build_standings(
         duels: everything recorded of the games, under the same conditions.
         uncounted: what is recorded and ranks nowhere, such as what is in quarantine; it is tries all the same.
         final_beacon: the commit that ended the season, or the secret revealed: only its draws rank, as `FinalPlaces` says.
+        ended_at: when that commit ended it, in UTC: what is measured later chooses nobody's place.
         with_iqm: whether the overall rows have their interquartile means, which rank nobody and take most of the time.
     """
     entries = tuple(sorted(entries, key=name_order))
@@ -58,7 +60,7 @@ def build_standings(
     folders, groups = version_folders(entries), owner_groups(entries, [*results, *duels, *uncounted])
     counted, tried = (_by_task(challenge, records, folders) for records in (results, [*results, *uncounted]))
     recorded = {task.id: _under_its_settings(task, counted[task.id]) for task in challenge.solo_tasks}
-    final = FinalPlaces(groups, eligible.ranking, recorded, final_beacon) if final_beacon else None
+    final = FinalPlaces(groups, eligible.ranking, recorded, final_beacon, ended_at) if final_beacon else None
     partitioned = [
         partition_results(
             task, eligible, recorded[task.id], _owner_tries(groups, tried[task.id]), official=official, final=final
@@ -73,7 +75,7 @@ def build_standings(
         overall = overall_rows(tasks, samples, final.overall(challenge.solo_tasks) if final else {}, interquartile_means)
     build_game = partial(
         build_game_standings, official=official, moderation=moderation, season=challenge.season,
-        baselines=challenge.baselines, final_beacon=final_beacon, uncounted=uncounted,
+        baselines=challenge.baselines, final_beacon=final_beacon, ended_at=ended_at, uncounted=uncounted,
     )  # fmt: skip
     games = tuple(build_game(task, entries, duels) for task in challenge.games)
     return Standings(challenge=challenge, official=official, overall=overall, tasks=tasks, games=games)
@@ -124,6 +126,8 @@ class OfficialLeaderboard:
     """The moment that decides what is hidden or not named; everything is shown if left out."""
     final_beacon: str | None = None
     """As in `build_standings`; then the entries are those of that commit."""
+    ended_at: str | None = None
+    """As in `build_standings`."""
 
     @cached_property
     def now(self) -> Standings:
@@ -131,7 +135,7 @@ class OfficialLeaderboard:
         entries = with_host_flags(self.entries, self.challenge, Moderation())
         return build_standings(
             self.challenge, entries, self.results, official=True, duels=self.duels,
-            uncounted=self.every_record, final_beacon=self.final_beacon, with_iqm=False,
+            uncounted=self.every_record, final_beacon=self.final_beacon, ended_at=self.ended_at, with_iqm=False,
         )  # fmt: skip
 
     @cached_property

@@ -122,7 +122,7 @@ class BotContext:
         return OfficialLeaderboard(
             challenge=self.checkout.challenge, entries=tuple(entries), at=self.now,
             results=tuple(self.results), duels=tuple(self.duels), every_record=tuple(self.checkout.every_record),
-            final_beacon=final.beacon if final else None,
+            final_beacon=final.beacon if final else None, ended_at=final.ended_at if final else None,
         )  # fmt: skip
 
     @cached_property

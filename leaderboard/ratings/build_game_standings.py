@@ -101,7 +101,6 @@ def build_game_standings(
     season: str,
     baselines: Sequence[str] = (),
     final_beacon: str | None = None,
-    ended_at: str | None = None,
     uncounted: Iterable[Result | Duel] = (),
 ) -> GameStandings:
     """The leaderboard of one game; the order of entries and duels does not matter.
@@ -115,7 +114,6 @@ def build_game_standings(
         season: duels of other seasons do not count.
         baselines: names of baselines in order; the first that plays is rated 0 unless the task names an anchor.
         final_beacon: as in `build_standings`; the rating of the duels before decides which player holds an owner's place.
-        ended_at: as in `build_standings`.
         uncounted: as in `build_standings`.
     """
     entries, duels = list(entries), list(duels)
@@ -130,8 +128,7 @@ def build_game_standings(
     by_validation, owner_tries = partition_by_validation(entered, last), _owner_tries(tried, groups)
     validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.passed}
     tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
-    live = [m for m in played if m.duel.beacon != final_beacon and (ended_at is None or m.at < ended_at)]
-    passive = _all_but_the_best(entered, live, groups, anchor_names)
+    passive = _all_but_the_best(entered, [m for m in played if m.duel.beacon != final_beacon], groups, anchor_names)
     superseded = passive if final_beacon else {}
     now = rate_players(validated, last, anchor_names, tries, passive)
     rows = _rows(now, by_validation, since, owner_tries, tries, superseded) if now else ()

@@ -77,8 +77,6 @@ class FinalPlaces:
     """Which version of an owner holds its place in the final ranks of a season: the one with the best live score.
 
     The final draws take no part in the choice, so that of an owner's versions is one draw, however many stand at the end.
-    Nor do live ones that were under way when submissions ended: an owner knows the final ones by then, and can let the files
-    or the image of a version fail.
 
     In a sealed season there are no final draws: all versions have played the same secret episodes, and the best score
     decides. An owner who enters one version after the other keeps that one, too, by the rounded scores; so both have all
@@ -91,11 +89,10 @@ class FinalPlaces:
         entries: Iterable[Entry],
         recorded: Mapping[str, Mapping[AgentName, Sequence[Result]]],
         final_beacon: str,
-        ended_at: str | None = None,
     ) -> None:
-        """Take the standing versions that take part, all results by task and agent, and the end as in `build_standings`."""
+        """Take the standing versions that take part, and all results by task and agent."""
         self._groups, self._entries = groups, tuple(entries)
-        self._recorded, self._final_beacon, self._ended_at = recorded, final_beacon, ended_at
+        self._recorded, self._final_beacon = recorded, final_beacon
         self.is_sealed = secret_hash(final_beacon) is not None
         """Whether live and final draws are the same."""
 
@@ -134,8 +131,6 @@ class FinalPlaces:
         """The results of a version before its final draw that count."""
         results = self._recorded[task.id].get(entry.name, ())
         live = [result for result in results if (result.beacon == self._final_beacon) == self.is_sealed]
-        if self._ended_at:
-            live = [result for result in live if result.provenance.evaluated_at < self._ended_at]
         return counting_results(entry, live, official=True)
 
 

@@ -11,6 +11,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
+from evaluator.model.records.parse import Record
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import eligible_entries
@@ -37,6 +38,7 @@ def build_standings(
     duels: Iterable[Duel] = (),
     uncounted: Iterable[Result | Duel] = (),
     final_beacon: str | None = None,
+    ended_at: str | None = None,
     with_iqm: bool = True,
 ) -> Standings:
     """The leaderboards of a challenge; the order of entries, results and duels does not matter.
@@ -50,20 +52,20 @@ def build_standings(
         duels: everything recorded of the games, under the same conditions.
         uncounted: what is recorded and ranks nowhere, such as what is in quarantine; it is tries all the same.
         final_beacon: the commit that ended the season, or the secret revealed: only its draws rank, as `FinalPlaces` says.
+        ended_at: when that commit came, in UTC: other draws after it count nowhere, as `_in_time` says.
         with_iqm: whether the overall rows have their interquartile means, which rank nobody and take most of the time.
     """
     entries = tuple(sorted(entries, key=name_order))
     eligible = eligible_entries(entries, moderation, official=official)
-    results, duels, uncounted = list(results), list(duels), list(uncounted)
-    folders, groups = version_folders(entries), owner_groups(entries, [*results, *duels, *uncounted])
-    counted, tried = (_by_task(challenge, records, folders) for records in (results, [*results, *uncounted]))
+    uncounted = [*uncounted, *(results := list(results)), *(duels := list(duels))]
+    results, duels = _in_time(results, final_beacon, ended_at), _in_time(duels, final_beacon, ended_at)
+    folders, groups = version_folders(entries), owner_groups(entries, uncounted)
+    counted, tried = (_by_task(challenge, records, folders) for records in (results, uncounted))
     recorded = {task.id: _under_its_settings(task, counted[task.id]) for task in challenge.solo_tasks}
     final = FinalPlaces(groups, eligible.ranking, recorded, final_beacon) if final_beacon else None
+    partition = partial(partition_results, official=official, final=final)
     partitioned = [
-        partition_results(
-            task, eligible, recorded[task.id], _owner_tries(groups, tried[task.id]), official=official, final=final
-        )
-        for task in challenge.solo_tasks
+        partition(task, eligible, recorded[task.id], _owner_tries(groups, tried[task.id])) for task in challenge.solo_tasks
     ]
     scored = [results_of_task.scores() for results_of_task in partitioned]
     measured = score_all(scored)
@@ -73,10 +75,17 @@ def build_standings(
         overall = overall_rows(tasks, samples, final.overall(challenge.solo_tasks) if final else {}, interquartile_means)
     build_game = partial(
         build_game_standings, official=official, moderation=moderation, season=challenge.season,
-        baselines=challenge.baselines, final_beacon=final_beacon, uncounted=uncounted,
-    )  # fmt: skip
+        baselines=challenge.baselines, final_beacon=final_beacon, uncounted=uncounted)  # fmt: skip
     games = tuple(build_game(task, entries, duels) for task in challenge.games)
     return Standings(challenge=challenge, official=official, overall=overall, tasks=tasks, games=games)
+
+
+def _in_time(records: Iterable[Record], final_beacon: str | None, ended_at: str | None) -> list[Record]:
+    """The records without live draws that were under way when submissions ended, which choose nobody's place.
+
+    Their owners know the final draws by then, and can let the files or the image of a version fail.
+    """
+    return [r for r in records if ended_at is None or r.beacon == final_beacon or r.provenance.evaluated_at < ended_at]
 
 
 _Recorded = Mapping[AgentName, Sequence[Result]]
@@ -124,6 +133,8 @@ class OfficialLeaderboard:
     """The moment that decides what is hidden or not named; everything is shown if left out."""
     final_beacon: str | None = None
     """As in `build_standings`; then the entries are those of that commit."""
+    ended_at: str | None = None
+    """As in `build_standings`."""
     erased: tuple[Entry, ...] = ()
     """The versions of who was erased: they keep their places, and nothing else is said of them."""
 
@@ -133,7 +144,7 @@ class OfficialLeaderboard:
         entries = with_host_flags((*self.entries, *self.erased), self.challenge, Moderation())
         return build_standings(
             self.challenge, entries, self.results, official=True, duels=self.duels,
-            uncounted=self.every_record, final_beacon=self.final_beacon, with_iqm=False,
+            uncounted=self.every_record, final_beacon=self.final_beacon, ended_at=self.ended_at, with_iqm=False,
         )  # fmt: skip
 
     @cached_property

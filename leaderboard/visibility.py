@@ -42,6 +42,8 @@ class StandingsInput:
     """As in `build_standings`."""
     final_beacon: str | None = None
     """As in `build_standings`."""
+    ended_at: str | None = None
+    """As in `build_standings`."""
 
 
 def hidden_tasks(challenge: Challenge, now: datetime) -> tuple[Task, ...]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from evaluator.model.records.result import Result, Tier
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName
-from leaderboard.core.standings import Standings, TaskRow, results_of
+from leaderboard.core.standings import Standings, results_of
 from leaderboard.core.version_folders import version_folders
 from leaderboard.site_context import SiteContext
 
@@ -47,16 +47,6 @@ class ApiInputs:
     def results(self) -> Iterator[Result]:
         """All results that count."""
         return (result for results in self.recorded.values() for result in results)
-
-    def since(self, row: TaskRow) -> str:
-        """When the version of the agent in a row was first recorded on its task, in UTC."""
-        result = row.result
-        moments = [
-            other.provenance.evaluated_at
-            for other in self.recorded.get(row.entry.name, ())
-            if other.task == result.task and other.submission_digest == result.submission_digest
-        ]
-        return min(moments, default=result.provenance.evaluated_at)
 
 
 def api_inputs(standings: Standings, context: SiteContext) -> ApiInputs:

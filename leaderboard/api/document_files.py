@@ -40,7 +40,7 @@ def leaderboard_files(standings: Standings, context: SiteContext) -> Iterator[tu
     yield from site_document_files(inputs)
     yield "api/openapi.json", serialise.json_document(openapi_document(inputs))
     for board in standings.tasks:
-        rows = task_rows(board, inputs)
+        rows = task_rows(board)
         table = task_table(board, rows, context.reproduced)
         yield urls.task_file(board.task.id, "table.json"), serialise.json_document(table)
         yield from _task_files(board, rows)

@@ -206,7 +206,7 @@ def _rated_values(document: GameRowJson) -> Values:
 def task_lines(board: TaskStandings, reproduced: Collection[str]) -> list[tuple[TaskRow, Values]]:
     """The first rows of a task and their values, for its page."""
     # What is compared with the next row, and how long a version stands, are in no column.
-    documents = (task_row(row, board.task, next_document([]), since="") for row in board.rows[:TABLE_ROWS])
+    documents = (task_row(row, board.task, next_document([])) for row in board.rows[:TABLE_ROWS])
     return [(row, _task_values(row, made, reproduced)) for row, made in zip(board.rows, documents, strict=False)]
 
 

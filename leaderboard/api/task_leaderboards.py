@@ -9,7 +9,6 @@ from evaluator.model.config.metric import Direction
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.api_inputs import ApiInputs
 from leaderboard.api.shared_json import (
     ClosedObject,
     EntryJson,
@@ -116,21 +115,21 @@ class RowJson(PlaceJson, EntryJson, MeasuredJson, NextJson, SourceJson, LinksJso
     """A ranked entry of a task."""
 
     sandbox: Annotated[SandboxKind, Field(description="what held the agent")]
-    since: Annotated[str, Field(description="when this version was first recorded; UTC, ISO 8601")]
+    since: Annotated[str, Field(description="when this version first had a score; UTC, ISO 8601")]
 
 
-def task_row(row: TaskRow, task: Task, beside: NextJson, since: str) -> RowJson:
-    """A row of a task, how it compares with the next one, and since when its version is recorded."""
+def task_row(row: TaskRow, task: Task, beside: NextJson) -> RowJson:
+    """A row of a task, how it compares with the next one, and since when its version has a score."""
     return {
         **place_document(row), **entry_document(row.entry), **measured_document(row, task), **beside,
-        **picked(SourceJson, row.entry.submission), "since": since, "sandbox": row.result.sandbox,
+        **picked(SourceJson, row.entry.submission), "since": row.since, "sandbox": row.result.sandbox,
         **links_document(row.entry),
     }  # fmt: skip
 
 
-def task_rows(board: TaskStandings, inputs: ApiInputs) -> list[RowJson]:
+def task_rows(board: TaskStandings) -> list[RowJson]:
     """All rows of a task, by place."""
-    return [task_row(row, board.task, beside, inputs.since(row)) for row, beside in task_improvements(board)]
+    return [task_row(row, board.task, beside) for row, beside in task_improvements(board)]
 
 
 def task_improvements(board: TaskStandings) -> Iterator[tuple[TaskRow, NextJson]]:

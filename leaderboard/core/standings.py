@@ -20,6 +20,8 @@ class TaskRow(RankedEntry):
     estimate: Estimate
     versions_tried: int
     """Versions of its owner, or of its team, that were evaluated on this task."""
+    since: str
+    """When its version first had a score on this task, in UTC; being evaluated again, as in the end, makes it no later."""
     others: tuple[float, ...] = ()
     """Values of the task's further metrics, in their order; NaN if missing."""
 

@@ -161,6 +161,8 @@ class CountedResult:
     """As in `TaskRow`."""
     superseded_by: str | None
     """As in `TaskRow`."""
+    since: str
+    """As in `TaskRow`; empty without a score."""
 
     @property
     def result(self) -> Result:
@@ -214,6 +216,7 @@ def partition_results(
         counted = CountedResult(
             entry=entry, pooled_results=pooled, versions_tried=owner_tries.versions(entry.name),
             tries=1 if is_one_draw else owner_tries.tries(entry.name), superseded_by=superseded.get(entry.name),
+            since=_first_scored(entry, results, official=official),
         )  # fmt: skip
         if counted.result.verdict is Verdict.OK:
             scored.append(counted)
@@ -291,12 +294,19 @@ def _rows(task: Task, scored: Sequence[CountedResult], measured: EstimateArrays)
     rows = [
         TaskRow(
             **place._asdict(), entry=m.entry, pooled_results=m.pooled_results, estimate=estimate,
-            versions_tried=m.versions_tried, tries=m.tries, superseded_by=m.superseded_by, others=others,
+            versions_tried=m.versions_tried, tries=m.tries, superseded_by=m.superseded_by, since=m.since, others=others,
         )
         for m, place, estimate, others in zip(scored, places, intervals(measured), shown, strict=True)
     ]  # fmt: skip
-    since = [row.result.provenance.evaluated_at for row in rows]
-    return in_order(rows, among_all, since)
+    return in_order(rows, among_all, [row.since for row in rows])
+
+
+def _first_scored(entry: Entry, results: Iterable[Result], *, official: bool) -> str:
+    """When the present version of an entry was evaluated first and had a score; empty if never."""
+    own = (
+        result for result in results if result.submission_digest == entry.digest and (is_official(result) or not official)
+    )
+    return min((result.provenance.evaluated_at for result in own if result.verdict is Verdict.OK), default="")
 
 
 def _tie_breaks(task: Task, others: Sequence[tuple[float, ...]]) -> list[Key]:

@@ -93,8 +93,8 @@ class OverallEntry:
 
     @property
     def since(self) -> str:
-        """When its overall score was complete, in UTC."""
-        return max(row.result.provenance.evaluated_at for row in self.rows.values())
+        """When its version had a score on all of its tasks, in UTC."""
+        return max(row.since for row in self.rows.values())
 
 
 def overall_tries(played: Iterable[TaskRow | _PlayedTask]) -> int:

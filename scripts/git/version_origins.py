@@ -276,6 +276,8 @@ class FinalEntries:
     """What the draws that rank come from: this commit, or the season's secret."""
     entries: tuple[Entry, ...]
     """The agents on that commit: what was merged or removed later changes nothing."""
+    ended_at: str | None
+    """When that commit came, in UTC; None in a sealed season, where all draws are the same."""
 
 
 def final_entries(checkout: Checkout) -> FinalEntries:
@@ -294,7 +296,7 @@ def entries_at_the_end(clone: GitRepository, main_sha: str, checkout: Checkout) 
     Raises:
         CommandError: as `final_entries`.
     """
-    challenge = checkout.challenge
+    challenge, ended_at = checkout.challenge, None
     if checkout.revealed:
         sha = checkout.revealed.commit or main_sha
         if sha not in clone.first_parent(main_sha):
@@ -303,6 +305,6 @@ def entries_at_the_end(clone: GitRepository, main_sha: str, checkout: Checkout) 
     else:
         final = checked_season_commits(clone, main_sha, challenge).final
         assert final is not None
-        sha = final.sha
+        sha, ended_at = final.sha, _merged_at(final).strftime("%Y-%m-%dT%H:%M:%SZ")
     entries, _ = read_entries(clone, sha, challenge)
-    return FinalEntries(sha=sha, beacon=challenge.sealed_beacon or sha, entries=tuple(entries))
+    return FinalEntries(sha=sha, beacon=challenge.sealed_beacon or sha, entries=tuple(entries), ended_at=ended_at)

@@ -607,6 +607,33 @@ def test_a_folder_that_cannot_be_read_after_the_end_changes_no_final_rank(board:
     assert places() == before
 
 
+@pytest.mark.attack(
+    "live_draw_under_way_at_the_end", family="people", outcome="takes no part in the choice of the one that holds the place",
+    tries="Computes its folders' final draws and lets the live one that is still under way fail where the final one is bad.",
+)  # fmt: skip
+def test_a_live_draw_that_ends_after_the_end_does_not_choose_who_holds_the_place(board: Clone) -> None:
+    """What its owner's host serves can be let fail in a round under way, when the seeds of the final draws are known."""
+    live = board.commit({**agent_files("alice", "a", copy(1)), **agent_files("alice", "b", copy(2))})
+    final = board.commit({"challenge.yml": FINAL}, at="2026-01-01T12:00:00+02:00")
+    rules = parse_challenge(RULES)
+    first, second = read_entries(board.repository, live, rules)[0]
+
+    def holder(at: str) -> list[str]:
+        """Who has the place if the live draw of the second one was made then, and that of the first one failed."""
+        draws = [(first, None, live, at), (second, 3.0, live, at), (first, 1.0, final, LATER), (second, 5.0, final, LATER)]
+        for entry, score, beacon, when in draws:
+            returns, verdict = ([], "internal_error") if score is None else ([score] * 3, "ok")
+            result = make.result(entry, returns, on=rules.tasks[0], beacon=beacon, at=when, verdict=verdict)
+            record_store(board.path).write(result, None)
+        git(board.path, "checkout", "-q", "--", "challenge.yml", "submissions")
+        rows = recorded_standings(Checkout(board.path), official=True).tasks[0].rows
+        return [row.entry.agent for row in rows if row.superseded_by is None]
+
+    assert holder("2026-01-01T10:00:01Z") == ["a"]
+    assert holder("2026-01-01T09:59:59Z") == ["b"]
+
+
+LATER = "2026-02-01T00:00:00Z"
 SEALED = b"""quota: {per_day: 9}
 seeds: sealed
 sealed: {secret_sha256: %s, decimals: 0}

@@ -129,6 +129,24 @@ def test_attempts_are_versions_evaluated_on_the_task():
     assert board([ALICE], results).rows[0].versions_tried == 3
 
 
+@pytest.mark.parametrize("again", ["merge", "final"])
+def test_of_equals_the_first_to_have_been_evaluated_leads_whatever_was_evaluated_again_first(again: str) -> None:
+    """In a round of final draws, or of a new evaluator, the order would follow from names, runtimes and slow hosts."""
+    early, late = make.entry("zed"), make.entry("amy")
+    results = [
+        make.result(entry, [1.0] * 10, at=f"2026-0{month}-01T00:00:00Z", beacon=beacon)
+        for entry, months in ((early, (1, 6)), (late, (2, 5)))
+        for month, beacon in zip(months, ("merge", again), strict=True)
+    ]
+
+    ranked = build_standings(
+        make.challenge(), [early, late], results, official=True, final_beacon="final" if again == "final" else None
+    )
+
+    for rows in (ranked.tasks[0].rows, ranked.overall):
+        assert [(row.entry.login, row.place) for row in rows] == [("zed", 1), ("amy", 1)]
+
+
 def test_equal_scores_share_a_place_and_the_earlier_entry_stands_first():
     results = [
         make.result(ALICE, [1.0, 3.0], at=LATE),

@@ -234,16 +234,6 @@ def test_what_does_not_count_here_is_no_history_and_who_stands_here_has_not_left
     assert read(files, "api/status.json")["agents"][0]["tasks"] == [["ranked", 1]]
 
 
-def test_a_version_that_was_measured_again_stands_since_the_first_time():
-    row = samples.one().tasks[0].rows[0]
-    before = {"commit": None, "run_url": None, "evaluated_at": "2025-06-01T00:00:00Z"}
-    first = samples.result(row.entry, samples.POLE, (9.0,), key=samples.digest("first"), provenance=before)
-    files = documents(samples.one(), replace(CONTEXT, results=(first, row.result)))
-
-    document = read(files, "api/tasks/CartPole-v1/leaderboard.json")["rows"][0]
-    assert (document["since"], document["evaluated_at"]) == ("2025-06-01T00:00:00Z", samples.NOON)
-
-
 def test_on_a_local_board_everything_but_previews_counts():
     row = samples.one().tasks[0].rows[0]
     local = samples.result(row.entry, samples.POLE, (1.0,), key=samples.digest("l"), sandbox="process", **{"class": "local"})

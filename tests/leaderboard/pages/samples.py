@@ -93,6 +93,7 @@ def row(who: Entry, task: Task, place: int, score: float, width: float = 5.0, **
             "pooled_results": (result(who, task, returns_around(score, 3 * width, seed=place)),),
             "estimate": Estimate(score=score, low=score - width, high=score + width),
             "versions_tried": 1,
+            "since": NOON,
             **fields,
         }
     )

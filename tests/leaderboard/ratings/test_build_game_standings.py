@@ -157,6 +157,13 @@ def test_in_final_ranks_a_player_without_a_live_rating_holds_no_place_before_one
     # Without any duel before the end the first by name is as good as another.
     assert final_board([ALICE, other, BOB], last).superseded == {ALICE.name: "alice/a-newer"}
 
+    # What was under way at the end counts nowhere: its owner knew the final duels by then.
+    whole = build_standings(
+        make.challenge(make.game()), [ALICE, other, BOB], [], official=True, duels=[*live, *last],
+        final_beacon="final", ended_at=EARLY,
+    )  # fmt: skip
+    assert whole.games[0].superseded == {ALICE.name: "alice/a-newer"}
+
 
 def final_board(entries, duels):
     return build_game_standings(make.game(), entries, duels, official=True, season="1", final_beacon="final")

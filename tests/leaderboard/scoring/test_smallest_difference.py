@@ -16,7 +16,8 @@ def row(score: float, margin: float, *, baseline: bool = False) -> TaskRow:
     entry = replace(make.entry("a"), baseline=baseline)
     estimate = Estimate(score=score, low=score - margin, high=score + margin)
     place = {"place": 1, "rank_low": 1, "rank_high": 1, "with_leader": False}
-    return TaskRow(entry=entry, pooled_results=(make.result(entry, [score]),), estimate=estimate, versions_tried=1, **place)
+    results = (make.result(entry, [score]),)
+    return TaskRow(entry=entry, pooled_results=results, estimate=estimate, versions_tried=1, since=make.NOON, **place)
 
 
 def test_it_is_the_median_over_neighbours():

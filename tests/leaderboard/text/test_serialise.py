@@ -78,7 +78,7 @@ def test_a_row_is_the_same_in_all_documents(name: str) -> None:
     results = [make.result(entry, [float(number), 2.0], on=task) for number, entry in enumerate(who)]
     standings = build_standings(make.challenge(task), who, results, official=True)
     board = standings.tasks[0]
-    rows = task_rows(board, api_inputs(standings, CONTEXT))
+    rows = task_rows(board)
     table = task_table(board, rows)
     agents = listed_by_agent(standings, standings.entries)
 

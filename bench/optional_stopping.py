@@ -20,7 +20,7 @@ from evaluator.model.config.task import Task
 from leaderboard.build_standings import build_standings
 from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import Entry
-from leaderboard.core.standings import TaskRow
+from leaderboard.core.standings import FinalDraws, TaskRow
 from leaderboard.scoring.intervals import EstimateArrays, estimates, normal_quantiles, tail
 from leaderboard.scoring.metrics import EpisodeMetric
 from leaderboard.scoring.significance import compare_all
@@ -131,7 +131,7 @@ def placed_copies(owners: int, random: np.random.Generator) -> Iterator[TaskRow]
                     for beacon, drawn in (("live", live), ("final", final))
                 ]
         rules = Challenge(title="Bench", season="1", tasks=(task,))
-        (board,) = build_standings(rules, entries, results, official=True, final_beacon="final").tasks
+        (board,) = build_standings(rules, entries, results, official=True, final=FinalDraws(beacon="final")).tasks
         yield from (row for row in board.rows if not row.is_unranked)
 
 

@@ -17,7 +17,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import eligible_entries
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import OwnerGroups, OwnerTries, OwnerTry, owner_groups
-from leaderboard.core.standings import Standings
+from leaderboard.core.standings import FinalDraws, Standings
 from leaderboard.core.version_folders import VersionFolders, version_folders
 from leaderboard.planning.evaluation_quota import QuotaAccounts
 from leaderboard.ratings.build_game_standings import build_game_standings
@@ -37,8 +37,7 @@ def build_standings(
     moderation: Moderation | None = None,
     duels: Iterable[Duel] = (),
     uncounted: Iterable[Result | Duel] = (),
-    final_beacon: str | None = None,
-    ended_at: str | None = None,
+    final: FinalDraws | None = None,
     with_iqm: bool = True,
 ) -> Standings:
     """The leaderboards of a challenge; the order of entries, results and duels does not matter.
@@ -51,19 +50,18 @@ def build_standings(
         moderation: which agents are excluded: listed, never ranked.
         duels: everything recorded of the games, under the same conditions.
         uncounted: what is recorded and ranks nowhere, such as what is in quarantine; it is tries all the same.
-        final_beacon: the commit that ended the season, or the secret revealed: only its draws rank, as `FinalPlaces` says.
-        ended_at: when that commit came, in UTC: other draws after it count nowhere, as `_in_time` says.
+        final: after the end of submissions the draws that alone rank, as `FinalPlaces` says.
         with_iqm: whether the overall rows have their interquartile means, which rank nobody and take most of the time.
     """
     entries = tuple(sorted(entries, key=name_order))
     eligible = eligible_entries(entries, moderation, official=official)
     uncounted = [*uncounted, *(results := list(results)), *(duels := list(duels))]
-    results, duels = _in_time(results, final_beacon, ended_at), _in_time(duels, final_beacon, ended_at)
+    results, duels = _in_time(results, final), _in_time(duels, final)
     folders, groups = version_folders(entries), owner_groups(entries, uncounted)
     counted, tried = (_by_task(challenge, records, folders) for records in (results, uncounted))
     recorded = {task.id: _under_its_settings(task, counted[task.id]) for task in challenge.solo_tasks}
-    final = FinalPlaces(groups, eligible.ranking, recorded, final_beacon) if final_beacon else None
-    partition = partial(partition_results, official=official, final=final)
+    places = FinalPlaces(groups, eligible.ranking, recorded, final.beacon) if final else None
+    partition = partial(partition_results, official=official, final=places)
     partitioned = [
         partition(task, eligible, recorded[task.id], _owner_tries(groups, tried[task.id])) for task in challenge.solo_tasks
     ]
@@ -72,20 +70,20 @@ def build_standings(
     samples = overall_samples(scored, measured)
     with begin_interquartile_means(scored, measured) if with_iqm else nullcontext() as interquartile_means:
         tasks = tuple(map(task_standings, partitioned, measured))
-        overall = overall_rows(tasks, samples, final.overall(challenge.solo_tasks) if final else {}, interquartile_means)
+        overall = overall_rows(tasks, samples, places.overall(challenge.solo_tasks) if places else {}, interquartile_means)
     build_game = partial(
         build_game_standings, official=official, moderation=moderation, season=challenge.season,
-        baselines=challenge.baselines, final_beacon=final_beacon, uncounted=uncounted)  # fmt: skip
+        baselines=challenge.baselines, final_beacon=final.beacon if final else None, uncounted=uncounted)  # fmt: skip
     games = tuple(build_game(task, entries, duels) for task in challenge.games)
     return Standings(challenge=challenge, official=official, overall=overall, tasks=tasks, games=games)
 
 
-def _in_time(records: Iterable[Record], final_beacon: str | None, ended_at: str | None) -> list[Record]:
+def _in_time(records: Iterable[Record], final: FinalDraws | None) -> list[Record]:
     """The records without live draws that were under way when submissions ended, which choose nobody's place.
 
     Their owners know the final draws by then, and can let the files or the image of a version fail.
     """
-    return [r for r in records if ended_at is None or r.beacon == final_beacon or r.provenance.evaluated_at < ended_at]
+    return [record for record in records if final is None or final.counts(record.beacon, record.provenance.evaluated_at)]
 
 
 _Recorded = Mapping[AgentName, Sequence[Result]]
@@ -131,10 +129,8 @@ class OfficialLeaderboard:
     """With those in quarantine, which quotas are charged for, and which are tries."""
     at: datetime | None = None
     """The moment that decides what is hidden or not named; everything is shown if left out."""
-    final_beacon: str | None = None
-    """As in `build_standings`; then the entries are those of that commit."""
-    ended_at: str | None = None
-    """As in `build_standings`."""
+    final: FinalDraws | None = None
+    """As in `build_standings`; then the entries are those of the end."""
     erased: tuple[Entry, ...] = ()
     """The versions of who was erased: they keep their places, and nothing else is said of them."""
 
@@ -144,7 +140,7 @@ class OfficialLeaderboard:
         entries = with_host_flags((*self.entries, *self.erased), self.challenge, Moderation())
         return build_standings(
             self.challenge, entries, self.results, official=True, duels=self.duels,
-            uncounted=self.every_record, final_beacon=self.final_beacon, ended_at=self.ended_at, with_iqm=False,
+            uncounted=self.every_record, final=self.final, with_iqm=False,
         )  # fmt: skip
 
     @cached_property

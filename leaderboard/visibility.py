@@ -20,6 +20,7 @@ from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups
+from leaderboard.core.standings import FinalDraws
 from leaderboard.core.version_folders import version_folders
 
 # Digits of the hash that stand for a name: so many that nobody finds a folder's name which gives a rival's.
@@ -40,9 +41,7 @@ class StandingsInput:
     moderation: Moderation
     uncounted: tuple[Result | Duel, ...] = ()
     """As in `build_standings`."""
-    final_beacon: str | None = None
-    """As in `build_standings`."""
-    ended_at: str | None = None
+    final: FinalDraws | None = None
     """As in `build_standings`."""
 
 
@@ -128,7 +127,8 @@ def _masked(standings: StandingsInput) -> StandingsInput:
 
     def masked_beacon(beacon: str) -> str:
         # A commit tells who brought it to main; the one that ended submissions is everybody's, as is a season's secret.
-        is_everybodys = beacon in (PREVIEW_BEACON, standings.final_beacon) or secret_hash(beacon) is not None
+        final_beacon = standings.final and standings.final.beacon
+        is_everybodys = beacon in (PREVIEW_BEACON, final_beacon) or secret_hash(beacon) is not None
         return beacon if is_everybodys else _pseudonym(beacon)
 
     return replace(

@@ -118,7 +118,7 @@ def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAge
 
     Once submissions have ended, among the final draws: nothing takes a place there any more, but scores can be compared.
     """
-    final = recorded.final_beacon
+    beacon = recorded.final and recorded.final.beacon
     played = {AgentName.folded(agent.login, agent.agent): agent for agent in agents if agent.results or agent.duels}
     # A renamed folder gives up its old name.
     versions = {(name[0], agent.submission_digest) for name, agent in played.items()}
@@ -128,7 +128,7 @@ def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAge
     results = [
         result
         for result in recorded.results
-        if final in (None, result.beacon) and (result.login.casefold(), result.submission_digest) not in versions
+        if beacon in (None, result.beacon) and (result.login.casefold(), result.submission_digest) not in versions
     ]
     baselines = {entry.name for entry in recorded.entries if entry.baseline}
     entries += [*recorded.erased, *(replace(_entry(agent), baseline=name in baselines) for name, agent in played.items())]
@@ -136,7 +136,7 @@ def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAge
     duels = [
         duel
         for duel in recorded.duels
-        if final in (None, duel.beacon) and not any(player.name in played for player in duel.players)
+        if beacon in (None, duel.beacon) and not any(player.name in played for player in duel.players)
     ]
     duels += [duel.model_copy(update=_AS_OFFICIAL) for agent in played.values() for duel in agent.duels]
     return build_standings(
@@ -169,14 +169,14 @@ def _preview_report(
             last = _row_of(now.rows, name)
             row = _task_report(board, result, last.estimate if last else None, last.place if last else None)
             failed = _failed_before(recorded, agent, board.task)
-            if recorded.final_beacon or failed:
+            if recorded.final or failed:
                 row = replace(row, **_NO_PLACE)
             rows.append(replace(row, failed_before=failed))
-    overall = overall and recorded.final_beacon is None and not any(row.failed_before for row in rows)
+    overall = overall and recorded.final is None and not any(row.failed_before for row in rows)
     shown = _overall_report(merged, name) if overall and _scored(rows) > 1 else None
     return AgentReport(
         login=agent.login, agent=agent.agent, name=agent.name, rows=tuple(rows), faults=agent.faults, overall=shown,
-        games=_preview_games(merged, recorded.now, agent, is_placed=recorded.final_beacon is None),
+        games=_preview_games(merged, recorded.now, agent, is_placed=recorded.final is None),
     )  # fmt: skip
 
 

@@ -12,6 +12,20 @@ from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings
 
 
 @dataclass(frozen=True, kw_only=True)
+class FinalDraws:
+    """The draws that alone rank after submissions have ended."""
+
+    beacon: str
+    """The commit that ended the season, or the secret revealed."""
+    ended_at: str | None = None
+    """When that commit came, in UTC; None in a sealed season, where all draws are the same."""
+
+    def counts(self, beacon: str, evaluated_at: str) -> bool:
+        """Whether a record ranks, or decides which of an owner's entries does; a live draw made after the end does not."""
+        return self.ended_at is None or beacon == self.beacon or evaluated_at < self.ended_at
+
+
+@dataclass(frozen=True, kw_only=True)
 class TaskRow(RankedEntry):
     """One ranked entry of a task."""
 

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from evaluator.host.loading.yaml_loader import MAX_CHALLENGE_BYTES, LoadError, parse_yaml
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.standings import FinalDraws
 from leaderboard.planning.admission import AdmissionContext, authors_by_owner, tasks_by_name
 from scripts.console import OUR_FAULT, USAGE, CommandError
 from scripts.git.folder_history import FolderHistory, FolderState, read_commits
@@ -272,12 +273,9 @@ class FinalEntries:
 
     sha: str
     """The commit of main that ended them; of a sealed season, where main stood at its reveal."""
-    beacon: str
-    """What the draws that rank come from: this commit, or the season's secret."""
+    draws: FinalDraws
     entries: tuple[Entry, ...]
     """The agents on that commit: what was merged or removed later changes nothing."""
-    ended_at: str | None
-    """When that commit came, in UTC; None in a sealed season, where all draws are the same."""
 
 
 def final_entries(checkout: Checkout) -> FinalEntries:
@@ -307,4 +305,5 @@ def entries_at_the_end(clone: GitRepository, main_sha: str, checkout: Checkout) 
         assert final is not None
         sha, ended_at = final.sha, _merged_at(final).strftime("%Y-%m-%dT%H:%M:%SZ")
     entries, _ = read_entries(clone, sha, challenge)
-    return FinalEntries(sha=sha, beacon=challenge.sealed_beacon or sha, entries=tuple(entries), ended_at=ended_at)
+    draws = FinalDraws(beacon=challenge.sealed_beacon or sha, ended_at=ended_at)
+    return FinalEntries(sha=sha, draws=draws, entries=tuple(entries))

@@ -126,7 +126,8 @@ def missing_final_work(checkout: Checkout, final: FinalEntries, now: datetime) -
     every_result, every_duel = checkout.recorded[0], checkout.recorded_duels[0]
     results = without_quarantined(every_result, moderation, only_replayed=True)
     duels = without_quarantined(every_duel, moderation, only_replayed=True)
-    measurement = MeasurementContext(runtime_digest="0" * 64, beacon=final.beacon, locks=lock_digests())
+    beacon = final.draws.beacon
+    measurement = MeasurementContext(runtime_digest="0" * 64, beacon=beacon, locks=lock_digests())
     admitted = admit_work(challenge, entries, results, duels, measurement, admission_context(checkout, entries, now))
     folders = version_folders(entries)
     digests = {task.id: task.digest() for task in challenge.tasks}
@@ -135,7 +136,7 @@ def missing_final_work(checkout: Checkout, final: FinalEntries, now: datetime) -
     done = Counter(
         (record.task, *map(folders.of, record.sides))
         for record in official
-        if (record.beacon, record.season, digests.get(record.task)) == (final.beacon, challenge.season, record.task_digest)
+        if (record.beacon, record.season, digests.get(record.task)) == (beacon, challenge.season, record.task_digest)
         for _ in range(1 if record.verdict is Verdict.INTERNAL_ERROR else INTERNAL_ERROR_LIMIT)
     )
     evaluated = evaluated_versions([*every_result, *every_duel], challenge.season)

@@ -70,7 +70,7 @@ def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
         except CommandError:  # The end is not merged yet, or the history is not here.
             return recorded, official
         ranking = tuple(entry for entry in final.entries if checkout.moderation.exclusion_of(*entry.version) is None)
-        recorded = replace(recorded, entries=ranking, final_beacon=final.beacon, ended_at=final.ended_at)
+        recorded = replace(recorded, entries=ranking, final=final.draws)
     return recorded, official
 
 

@@ -71,8 +71,7 @@ def recorded_input(
         results=tuple(results),
         duels=tuple(duels),
         uncounted=tuple(record for record in every_record if id(record) not in counted),
-        final_beacon=final.beacon if final else None,
-        ended_at=final.ended_at if final else None,
+        final=final.draws if final else None,
     )
     return as_shown(recorded, now or datetime.now(UTC)) if official else recorded
 
@@ -170,5 +169,5 @@ def rank_recorded(shown: StandingsInput, *, official: bool) -> Standings:
     """The standings of an input."""
     return build_standings(
         shown.challenge, shown.entries, shown.results, official=official, moderation=shown.moderation, duels=shown.duels,
-        uncounted=shown.uncounted, final_beacon=shown.final_beacon, ended_at=shown.ended_at,
+        uncounted=shown.uncounted, final=shown.final,
     )  # fmt: skip

@@ -19,7 +19,7 @@ from evaluator.model.records.result import Result, WantedResult
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import new_team_faults
-from leaderboard.core.standings import TaskStandings
+from leaderboard.core.standings import FinalDraws, TaskStandings
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.scoring.intervals import TAIL, student_quantiles
@@ -456,7 +456,9 @@ def after_the_end(live: np.ndarray, final: np.ndarray, opponent: np.ndarray) -> 
         early, late = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
         results.append(make.result(copy, live[number].tolist(), beacon=f"merge{number}", at=early))
         results.append(make.result(copy, final[number].tolist(), beacon="final", at=late))
-    return build_standings(make.challenge(), [*COPIES, OPPONENT], results, official=True, final_beacon="final").tasks[0]
+    return build_standings(
+        make.challenge(), [*COPIES, OPPONENT], results, official=True, final=FinalDraws(beacon="final")
+    ).tasks[0]
 
 
 @pytest.mark.attack(
@@ -680,14 +682,12 @@ def test_of_twenty_folders_in_a_sealed_season_the_best_holds_the_place_with_twen
     lucky = [make.result(one, [9.0, 8.0 + n / 9], beacon=SECRET.beacon) for n, one in enumerate(COPIES)]
     results = [*lucky, make.result(OPPONENT, [1.0, 2.0], beacon=SECRET.beacon)]
 
-    def placed(final_beacon: str | None) -> list[tuple[Entry, int, int]]:
-        board = build_standings(
-            make.challenge(), [*COPIES, OPPONENT], results, official=True, final_beacon=final_beacon
-        ).tasks[0]
+    def placed(final: FinalDraws | None) -> list[tuple[Entry, int, int]]:
+        board = build_standings(make.challenge(), [*COPIES, OPPONENT], results, official=True, final=final).tasks[0]
         return [(row.entry, row.place, row.tries) for row in board.rows if not row.is_unranked]
 
     assert len(placed(None)) == 21
-    assert placed(SECRET.beacon) == [(COPIES[-1], 1, 20), (OPPONENT, 2, 1)]
+    assert placed(FinalDraws(beacon=SECRET.beacon)) == [(COPIES[-1], 1, 20), (OPPONENT, 2, 1)]
 
 
 PHASED = (

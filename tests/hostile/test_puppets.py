@@ -14,6 +14,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
+from leaderboard.core.standings import FinalDraws
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
 from leaderboard.ratings.fit_ratings import PairedTotals, fit_ratings
 from tests.evaluations import FIRST_LEGAL, duelled
@@ -207,7 +208,7 @@ def test_puppets_that_lose_to_others_lift_nobody(is_final: bool) -> None:
     end = {}
     if is_final:
         duels += [Duel.with_self_hash({**duel.document(), "beacon": "end", "key": make.digest(duel.key)}) for duel in duels]
-        end = {"final_beacon": "end"}
+        end = {"final": FinalDraws(beacon="end")}
     best = [one for one in own if one.agent == "puppet0"]
 
     def ratings(entries: Sequence[Entry], played: Sequence[Duel]) -> dict[str, float]:
@@ -256,7 +257,7 @@ def test_puppets_do_not_choose_which_of_a_rivals_players_is_heard(is_final: bool
         duels, end = [*honest, *against_the_better_one(strings)], {}
         if is_final:
             duels += [Duel.with_self_hash({**d.document(), "beacon": "end", "key": make.digest(d.key)}) for d in duels]
-            end = {"final_beacon": "end"}
+            end = {"final": FinalDraws(beacon="end")}
         built = build_standings(RULES, [*HONEST, STRONG, WEAK, *strings], [], official=True, duels=duels, **end).games[0]
         return {row.entry.shown: (pytest.approx(row.rating.elo, abs=0.01), row.superseded_by) for row in built.rows}
 
@@ -285,7 +286,7 @@ def test_of_equally_good_players_the_first_holds_the_place_whoever_else_is_there
         ]
         duels += [Duel.with_self_hash({**d.document(), "beacon": "end", "key": make.digest(d.key)}) for d in duels]
         entries = [*HONEST, STRONG, WEAK, *puppets(count)]
-        board = build_standings(RULES, entries, [], official=True, duels=duels, final_beacon="end").games[0]
+        board = build_standings(RULES, entries, [], official=True, duels=duels, final=FinalDraws(beacon="end")).games[0]
         holders |= {row.superseded_by for row in board.rows if row.entry.login == "erin" and row.superseded_by}
 
     assert holders == {"erin/strong"}

@@ -12,6 +12,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import PREVIEW_BEACON, Result
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Excluded
+from leaderboard.core.standings import FinalDraws
 from leaderboard.scoring.intervals import estimates
 from tests.leaderboard import make
 
@@ -140,7 +141,11 @@ def test_of_equals_the_first_to_have_been_evaluated_leads_whatever_was_evaluated
     ]
 
     ranked = build_standings(
-        make.challenge(), [early, late], results, official=True, final_beacon="final" if again == "final" else None
+        make.challenge(),
+        [early, late],
+        results,
+        official=True,
+        final=FinalDraws(beacon="final") if again == "final" else None,
     )
 
     for rows in (ranked.tasks[0].rows, ranked.overall):
@@ -348,7 +353,7 @@ def test_final_ranks_use_the_final_draw_alone():
     ]
     entries = [ALICE, BOB, make.entry("carol")]
 
-    final = build_standings(make.challenge(), entries, results, official=True, final_beacon="final").tasks[0]
+    final = build_standings(make.challenge(), entries, results, official=True, final=FinalDraws(beacon="final")).tasks[0]
 
     assert [(row.entry.login, row.estimate.score, row.tries) for row in final.rows] == [("bob", 2.5, 1), ("alice", 1.5, 1)]
     assert [entry.login for entry in final.waiting] == ["carol"]

@@ -363,8 +363,7 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
         results=tuple(results),
         duels=tuple(duels),
         at=datetime.now(UTC),
-        final_beacon=final.beacon if final else None,
-        ended_at=final.ended_at if final else None,
+        final=final.draws if final else None,
         erased=tuple(erased_entries(checkout.moderation)),
     ), ranking
 

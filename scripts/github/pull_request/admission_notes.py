@@ -26,7 +26,7 @@ def rules_before_merge(
 ) -> tuple[str, ...]:
     """What merging now would mean: phases that one may not enter, bans, what is left of quotas, what is hidden."""
     challenge, lines = recorded.challenge, list[str]()
-    if recorded.final_beacon:
+    if recorded.final:
         lines.append(reason_in_words(SubmissionsEnded(challenge.season)))
     participants = sorted({login.casefold() for login in logins if not challenge.people.is_host(login)})
     members = members_of(challenge, participants, lookup)
@@ -43,7 +43,7 @@ def rules_before_merge(
 
 def _quotas(recorded: OfficialLeaderboard, logins: Sequence[str], now: datetime, *, waits: bool) -> Iterator[str]:
     tasks = [task.id for task in recorded.challenge.tasks]
-    for login in logins if recorded.final_beacon is None else ():
+    for login in logins if recorded.final is None else ():
         for account in recorded.accounts.of(login, tasks):
             full = account.exhausted(now) if waits else None
             yield f"{reason_in_words(full)}; a new version merged now waits until then" if full else account.remaining(now)

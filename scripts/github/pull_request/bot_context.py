@@ -122,8 +122,7 @@ class BotContext:
         return OfficialLeaderboard(
             challenge=self.checkout.challenge, entries=tuple(entries), at=self.now,
             results=tuple(self.results), duels=tuple(self.duels), every_record=tuple(self.checkout.every_record),
-            final_beacon=final.beacon if final else None, ended_at=final.ended_at if final else None,
-            erased=tuple(erased_entries(self.checkout.moderation)),
+            final=final.draws if final else None, erased=tuple(erased_entries(self.checkout.moderation)),
         )  # fmt: skip
 
     @cached_property

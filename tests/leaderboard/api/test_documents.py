@@ -11,6 +11,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.api.standings_json import standings_document
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Excluded
+from leaderboard.core.standings import FinalDraws
 from leaderboard.site_context import FormerEntry
 from scripts.terminal.standings_tables import standings_tables
 from tests.leaderboard import make
@@ -259,7 +260,9 @@ def test_a_row_whose_place_another_version_holds_says_so_in_every_document_and_p
     for one, before, after in ((chosen, "wwww", "lldd"), (other, "wlwl", "wwwl")):
         duels += [make.duel(one, bob, played, on=game, beacon=at) for played, at in ((before, "merge"), (after, "final"))]
     rules = make.challenge(task, game).model_copy(update={"badges": True})
-    board = build_standings(rules, [chosen, other, bob], results, official=True, duels=duels, final_beacon="final")
+    board = build_standings(
+        rules, [chosen, other, bob], results, official=True, duels=duels, final=FinalDraws(beacon="final")
+    )
     printed, files = json.loads(json.dumps(standings_document(board))), documents(board)
 
     lists = [printed["overall"], printed["tasks"][0]["rows"], printed["games"][0]["rows"]]

@@ -14,6 +14,7 @@ from leaderboard.comments.comment_standings import official_report, official_sta
 from leaderboard.comments.comment_states import CommentContext, RankReply
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.core.entry import AgentName, Entry, Estimate
+from leaderboard.core.standings import FinalDraws
 from leaderboard.scoring import overall
 from scripts.github.pull_request.label_and_status import StatusState, previewed_outcome
 from tests.leaderboard.make import challenge, digest, entry, hypothetical_row, result, task
@@ -102,7 +103,7 @@ def test_once_submissions_have_ended_the_final_draws_alone_count_and_are_no_trie
         (who, result(who, spread(0.5), on=ONE, beacon="end")), (other, result(other, spread(0.4), on=ONE, beacon="end"))
     )
     board = dataclasses.replace(
-        board, results=(*board.results, result(who, spread(0.9), on=ONE, beacon="old")), final_beacon="end"
+        board, results=(*board.results, result(who, spread(0.9), on=ONE, beacon="old")), final=FinalDraws(beacon="end")
     )
 
     assert [(row.tries, round(row.estimate.score, 6)) for row in board.now.tasks[0].rows] == [(1, 0.5), (1, 0.4)]
@@ -117,7 +118,7 @@ def ended(*others: Result) -> OfficialLeaderboard:
         (ann, result(ann, spread(0.4), on=ONE, beacon="end")),
     )  # fmt: skip
     final = [result(who, spread(score), on=ONE, beacon="end") for who, score in ((first, 0.3), (second, 0.9))]
-    return dataclasses.replace(board, results=(*board.results, *final, *others), final_beacon="end")
+    return dataclasses.replace(board, results=(*board.results, *final, *others), final=FinalDraws(beacon="end"))
 
 
 def test_a_comment_tells_which_version_of_an_owner_holds_its_place() -> None:

@@ -7,7 +7,7 @@ import pytest
 from evaluator.model.config.moderation import Exclusion, Moderation
 from evaluator.model.config.submission import Submission
 from leaderboard.build_standings import build_standings
-from leaderboard.core.standings import Standings, TaskStandings
+from leaderboard.core.standings import FinalDraws, Standings, TaskStandings
 from tests.leaderboard import make
 
 EARLY, LATE, END = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"
@@ -31,7 +31,7 @@ def final(entry, score, on=ONE):
 
 def standings(entries, results, *tasks, final_beacon="final") -> Standings:
     rules = make.challenge(*(tasks or (ONE,)))
-    return build_standings(rules, entries, results, official=True, final_beacon=final_beacon)
+    return build_standings(rules, entries, results, official=True, final=final_beacon and FinalDraws(beacon=final_beacon))
 
 
 def board(entries, results) -> TaskStandings:

@@ -7,6 +7,7 @@ A soak that lies in build/soak.json is added.
 
 import json
 import subprocess
+import sys
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -120,9 +121,12 @@ def _soak(soak: dict[str, Any]) -> str:
 
 def main() -> None:
     """Write the page, and say which points were not run."""
+    how = "PULLRANK_ALL_FAULTS=1 python -m pytest tests/faults runs them"
     notes = read_notes()
+    if not notes:
+        sys.exit(f"No point was run, and the page stays as it is; {how}.")
     if missing := [point.name for point in POINTS if point.name not in notes]:
-        print(f"not run: {', '.join(missing)}; PULLRANK_ALL_FAULTS=1 python -m pytest tests/faults runs them")
+        print(f"not run: {', '.join(missing)}; {how}")
     PAGE.write_text(page(notes, json.loads(SOAK.read_text()) if SOAK.exists() else None))
     print(f"{PAGE.relative_to(ROOT)} is written.")
 

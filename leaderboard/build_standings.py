@@ -79,9 +79,10 @@ def build_standings(
 
 
 def _in_time(records: Iterable[Record], final: FinalDraws | None) -> list[Record]:
-    """The records without live draws that were under way when submissions ended, which choose nobody's place.
+    """The records without draws that were under way when submissions ended, or when a sealed season was revealed.
 
-    Their owners know the final draws by then, and can let the files or the image of a version fail.
+    Their owners know the final draws, or the episodes, by then. They can let the files or the image of a version fail, or
+    tell it by the clock how to play.
     """
     return [record for record in records if final is None or final.counts(record.beacon, record.provenance.evaluated_at)]
 

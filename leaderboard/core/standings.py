@@ -6,6 +6,7 @@ from functools import cached_property
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
+from evaluator.model.records.parse import Record
 from evaluator.model.records.result import Result
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName, Entry, Estimate, Excluded, RankedEntry
@@ -28,6 +29,15 @@ class FinalDraws:
         """
         is_drawn_afterwards = beacon == self.beacon and secret_hash(beacon) is None
         return self.ended_at is None or is_drawn_afterwards or evaluated_at < self.ended_at
+
+
+def in_time(records: Iterable[Record], final: FinalDraws | None) -> list[Record]:
+    """The records without draws that were under way when submissions ended, or when a sealed season was revealed.
+
+    Their owners know the final draws, or the episodes, by then. They can let the files or the image of a version fail, or
+    tell it by the clock how to play.
+    """
+    return [record for record in records if final is None or final.counts(record.beacon, record.provenance.evaluated_at)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +169,8 @@ class Standings:
     """The solo tasks, in the order of challenge.yml."""
     games: tuple[GameStandings, ...] = ()
     """In the order of challenge.yml."""
+    final: FinalDraws | None = None
+    """As in `build_standings`."""
 
     @property
     def boards(self) -> tuple[TaskStandings | GameStandings, ...]:

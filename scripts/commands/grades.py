@@ -10,7 +10,7 @@ import typer
 from evaluator.model.config.phase import to_utc
 from leaderboard.api.grades import grade_rows, handed_in, rated_submissions, too_late
 from leaderboard.core.eligibility import EXAMPLES_LOGIN, is_official, without_quarantined
-from leaderboard.core.standings import FinalDraws
+from leaderboard.core.standings import FinalDraws, in_time
 from leaderboard.core.version_folders import version_folders
 from leaderboard.text.serialise import csv_text
 from scripts.console import OK, CommandError, print_json, say
@@ -41,10 +41,9 @@ def run(
     final = _final_draws(checkout)
     results = [
         result
-        for result in of_our_sandbox(checkout, without_quarantined(checkout.recorded[0], moderation))
+        for result in in_time(of_our_sandbox(checkout, without_quarantined(checkout.recorded[0], moderation)), final)
         if result.season == challenge.season
         and is_official(result)
-        and (final is None or final.counts(result.beacon, result.provenance.evaluated_at))
         # Under the name that the hosts saw, and the one that it has now.
         and all(counts(*name, result.submission_digest) for name in ((result.login, result.agent), folders.of(result)))
     ]

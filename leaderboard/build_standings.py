@@ -11,13 +11,12 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.parse import Record
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import eligible_entries
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import OwnerGroups, OwnerTries, OwnerTry, owner_groups
-from leaderboard.core.standings import FinalDraws, Standings
+from leaderboard.core.standings import FinalDraws, Standings, in_time
 from leaderboard.core.version_folders import VersionFolders, version_folders
 from leaderboard.planning.evaluation_quota import QuotaAccounts
 from leaderboard.ratings.build_game_standings import build_game_standings
@@ -56,7 +55,7 @@ def build_standings(
     entries = tuple(sorted(entries, key=name_order))
     eligible = eligible_entries(entries, moderation, official=official)
     uncounted = [*uncounted, *(results := list(results)), *(duels := list(duels))]
-    results, duels = _in_time(results, final), _in_time(duels, final)
+    results, duels = in_time(results, final), in_time(duels, final)
     folders, groups = version_folders(entries), owner_groups(entries, uncounted)
     counted, tried = (_by_task(challenge, records, folders) for records in (results, uncounted))
     recorded = {task.id: _under_its_settings(task, counted[task.id]) for task in challenge.solo_tasks}
@@ -75,15 +74,7 @@ def build_standings(
         build_game_standings, official=official, moderation=moderation, season=challenge.season,
         baselines=challenge.baselines, final_beacon=final.beacon if final else None, uncounted=uncounted)  # fmt: skip
     games = tuple(build_game(task, entries, duels) for task in challenge.games)
-    return Standings(challenge=challenge, official=official, overall=overall, tasks=tasks, games=games)
-
-
-def _in_time(records: Iterable[Record], final: FinalDraws | None) -> list[Record]:
-    """The records without live draws that were under way when submissions ended, which choose nobody's place.
-
-    Their owners know the final draws by then, and can let the files or the image of a version fail.
-    """
-    return [record for record in records if final is None or final.counts(record.beacon, record.provenance.evaluated_at)]
+    return Standings(challenge=challenge, official=official, overall=overall, tasks=tasks, games=games, final=final)
 
 
 _Recorded = Mapping[AgentName, Sequence[Result]]

@@ -6,7 +6,9 @@ from functools import cached_property
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
+from evaluator.model.records.parse import Record
 from evaluator.model.records.result import Result
+from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName, Entry, Estimate, Excluded, RankedEntry
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings
 
@@ -18,11 +20,24 @@ class FinalDraws:
     beacon: str
     """The commit that ended the season, or the secret revealed."""
     ended_at: str | None = None
-    """When that commit came, in UTC; None in a sealed season, where all draws are the same."""
+    """When that commit came, or the secret was published, in UTC; None: whenever a draw was made, it counts."""
 
     def counts(self, beacon: str, evaluated_at: str) -> bool:
-        """Whether a record ranks, or decides which of an owner's entries does; a live draw made after the end does not."""
-        return self.ended_at is None or beacon == self.beacon or evaluated_at < self.ended_at
+        """Whether a record ranks, or decides which of an owner's entries does; a live draw made after the end does not.
+
+        Nor does one of a sealed season, whose episodes are known by then.
+        """
+        is_drawn_afterwards = beacon == self.beacon and secret_hash(beacon) is None
+        return self.ended_at is None or is_drawn_afterwards or evaluated_at < self.ended_at
+
+
+def in_time(records: Iterable[Record], final: FinalDraws | None) -> list[Record]:
+    """The records without draws that were under way when submissions ended, or when a sealed season was revealed.
+
+    Their owners know the final draws, or the episodes, by then. They can let the files or the image of a version fail, or
+    tell it by the clock how to play.
+    """
+    return [record for record in records if final is None or final.counts(record.beacon, record.provenance.evaluated_at)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +169,8 @@ class Standings:
     """The solo tasks, in the order of challenge.yml."""
     games: tuple[GameStandings, ...] = ()
     """In the order of challenge.yml."""
+    final: FinalDraws | None = None
+    """As in `build_standings`."""
 
     @property
     def boards(self) -> tuple[TaskStandings | GameStandings, ...]:

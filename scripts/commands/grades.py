@@ -10,11 +10,13 @@ import typer
 from evaluator.model.config.phase import to_utc
 from leaderboard.api.grades import grade_rows, handed_in, rated_submissions, too_late
 from leaderboard.core.eligibility import EXAMPLES_LOGIN, is_official, without_quarantined
+from leaderboard.core.standings import FinalDraws, in_time
 from leaderboard.core.version_folders import version_folders
 from leaderboard.text.serialise import csv_text
 from scripts.console import OK, CommandError, print_json, say
 from scripts.git.folder_history import FolderHistory
 from scripts.git.git_repository import GitRepository
+from scripts.git.version_origins import beacon_order, final_entries, season_commits
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.standings.recorded_standings import of_our_sandbox, recorded_standings
 
@@ -36,9 +38,10 @@ def run(
 
     on_main = [agent.entry() for agent in checkout.read_all()[0]]
     entries, folders = [entry for entry in on_main if counts(*entry.version)], version_folders(on_main)
+    final = _final_draws(checkout)
     results = [
         result
-        for result in of_our_sandbox(checkout, without_quarantined(checkout.recorded[0], moderation))
+        for result in in_time(of_our_sandbox(checkout, without_quarantined(checkout.recorded[0], moderation)), final)
         if result.season == challenge.season
         and is_official(result)
         # Under the name that the hosts saw, and the one that it has now.
@@ -62,16 +65,27 @@ def run(
     return OK
 
 
+def _final_draws(checkout: Checkout) -> FinalDraws | None:
+    """The draws after the end of submissions; None where they have not ended, or main's history is not here."""
+    try:
+        return final_entries(checkout).draws if checkout.has_ended else None
+    except CommandError:
+        return None
+
+
 def _arrivals(checkout: Checkout, names: set[tuple[str, str, str]]) -> Arrivals:
-    """When each version first came to main and entered the task; empty where this is no clone."""
+    """When each version first came to main in this season and entered the task; empty where this is no clone."""
     clone = GitRepository(checkout.root)
     try:
         main = clone.resolve("HEAD")
         history = FolderHistory(clone, main) if main else None
+        began = season_commits(clone, main, checkout.challenge.season).began if main else None
     except CommandError:
         history = None
-    if history is None:
+    if history is None or main is None:
         say("This is no clone with main's history, so versions count from their evaluation.")
         return {}
-    periods = {name: history.periods_of(*name) for name in names}
+    order = beacon_order(clone, main)
+    since = order[began] if began else 0
+    periods = {name: [run for run in history.periods_of(*name) if not run.left or order[run.left] > since] for name in names}
     return {name: to_utc(runs[0].began.committed_at) for name, runs in periods.items() if runs}

@@ -294,9 +294,9 @@ def entries_at_the_end(clone: GitRepository, main_sha: str, checkout: Checkout) 
     Raises:
         CommandError: as `final_entries`.
     """
-    challenge, ended_at = checkout.challenge, None
+    challenge = checkout.challenge
     if checkout.revealed:
-        sha = checkout.revealed.commit or main_sha
+        sha, ended_at = checkout.revealed.commit or main_sha, checkout.revealed.at
         if sha not in clone.first_parent(main_sha):
             fault = f"this clone lacks commit {sha[:12]}, where main stood at the reveal of season {challenge.season}"
             raise CommandError(USAGE, f"{fault}; check out main with its whole history")

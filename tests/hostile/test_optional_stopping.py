@@ -674,6 +674,24 @@ def test_who_goes_back_after_the_reveal_is_ranked_by_what_stood_then(tmp_path: P
 
 
 @pytest.mark.attack(
+    "evaluation_that_ends_after_the_reveal", family="people", outcome="without a place, and a try",
+    tries="Plays in a round under way when a sealed season is revealed, told by its files' host how to play these episodes.",
+)  # fmt: skip
+def test_what_is_evaluated_after_the_reveal_has_no_place(tmp_path: Path) -> None:
+    """The secret is public by then: who serves an agent's files can tell it by the clock which of its policies is lucky."""
+    board = make_board(tmp_path / "board", {"challenge.yml": RULES + SEALED})
+    board.commit({**agent_files("alice", source=copy(1)), **agent_files("bob", source=copy(9))})
+    record(board, "2026-05-31T23:59:59Z", beacon=SECRET.beacon, score=5.0, login="bob")
+    record(board, "2026-06-01T00:10:00Z", beacon=SECRET.beacon, score=9.0)
+    assert ranked(board) == {"alice": 9, "bob": 5}
+    reveal(board)
+
+    assert ranked(board) == {"bob": 5}
+    (waiting,) = recorded_standings(Checkout(board.path), official=True).tasks[0].waiting
+    assert waiting.login == "alice"
+
+
+@pytest.mark.attack(
     "folders_in_a_sealed_season", family="people", outcome="one of them holds the place, with all as tries",
     tries="Enters twenty copies in folders of their own in a sealed season, and holds the first twenty places.",
 )  # fmt: skip

@@ -11,6 +11,7 @@ from evaluator.model.config.moderation import Exclusion, Moderation
 from leaderboard.build_standings import build_standings
 from leaderboard.charts.history_charts import best_score_chart, places_chart, ticks
 from leaderboard.core.game_standings import RatingSnapshot
+from leaderboard.core.standings import FinalDraws
 from leaderboard.history import BestScore, LeaderboardHistory
 from tests.leaderboard import make
 from tests.leaderboard.pages import game_samples, samples
@@ -44,6 +45,21 @@ def test_the_best_score_over_time_only_rises():
         BestScore(login="alice", agent="agent", at=FIRST, score=1.0),
         BestScore(login="carol", agent="agent", at=THIRD, score=2.0),
     )
+
+
+def test_what_chooses_no_place_after_the_end_leads_nothing():
+    """A live draw that was under way: its owner could know by then whether it is a lucky one."""
+    end = FinalDraws(beacon="final", ended_at=THIRD)
+    live = [make.result(ALICE, [0.5], at=FIRST), make.result(BOB, [0.6], at=SECOND)]
+    last = [make.result(who, [score], at=FOURTH, beacon="final") for who, score in ((ALICE, 0.3), (BOB, 0.5))]
+    late = make.result(ALICE, [0.9], at=THIRD, beacon="late")
+
+    def told(results):
+        standings = build_standings(make.challenge(TASK), [ALICE, BOB], results, official=True, final=end)
+        history = LeaderboardHistory(standings, results)
+        return history.leads(), history.best_scores(standings.tasks[0]), history.places_over_time(standings.tasks[0])
+
+    assert told([*live, late, *last]) == told([*live, *last])
 
 
 def test_where_lower_is_better_the_best_only_falls():

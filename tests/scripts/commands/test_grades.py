@@ -210,3 +210,66 @@ def test_a_task_without_a_deadline_is_never_late(rows: dict[str, dict[str, str]]
 def test_naming_somebody_is_no_team(rows: dict[str, dict[str, str]]) -> None:
     assert set(rows) == {"ada bob", "carl", "dora", "eve", "fay", "mallory"}
     assert (rows["mallory"]["grid"], rows["mallory"]["grid state"]) == ("", "missing")
+
+
+@pytest.mark.attack(
+    "grade_of_a_version_of_last_year", family="people", outcome="late: its return in this season counts",
+    tries="Hands in, after the deadline, what it had on main in an earlier season of the course.",
+)  # fmt: skip
+def test_what_stood_in_an_earlier_season_only_came_when_it_returned(
+    course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "course"
+    monkeypatch.syspath_prepend(str(course))
+    root.mkdir()
+    (root / "challenge.yml").write_text(COURSE.replace("'2026'", "'2025'"))
+    shutil.copy(course / "gridworld.py", root)
+    (root / ".gitignore").write_text("results/\ntraces/\n__pycache__/\n")
+    git(root, "init", "-qb", "main")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "Course", at="2025-01-01T00:00:00Z")
+    for name in ("gil", "hal"):
+        push(root, (name, "net"), {"grid": None}, "2025-01-20T12:00:00Z", meta="{student: '11'}")
+    (root / "challenge.yml").write_text(COURSE)
+    git(root, "rm", "-rq", "submissions")
+    git(root, "commit", "-qam", "Next year", at="2026-01-01T00:00:00Z")
+    push(root, ("gil", "net"), {"grid": None}, LATE, meta="{student: '11'}")
+    # Evaluated, since the deadline was a later one then.
+    push(root, ("hal", "net"), {"grid": 1.0}, LATE, meta="{student: '11'}")
+
+    code, out, err = run(root, "grades")
+
+    assert (code, err) == (0, "")
+    graded = {row["people"]: row for row in csv.DictReader(io.StringIO(out))}
+    assert [(graded[name]["grid"], graded[name]["grid state"]) for name in ("gil", "hal")] == [("", "late")] * 2
+    assert {graded[name]["grid arrived"] for name in ("gil", "hal")} == {LATE}
+
+
+@pytest.mark.attack(
+    "grade_by_a_draw_under_way_at_the_end", family="people", outcome="no draw made after the end counts but the final one",
+    tries="Knows its final draw, and lets the live one that is still under way fail unless it raises the mean.",
+)  # fmt: skip
+def test_a_live_draw_made_after_the_end_is_in_no_grade(
+    course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "course"
+    shutil.copytree(course, root)
+    monkeypatch.syspath_prepend(str(root))
+    (root / "challenge.yml").write_text(COURSE.replace("title:", "final: '2026'\ntitle:"))
+    git(root, "commit", "-qam", "End", at="2026-02-28T00:00:00Z")
+    checkout = Checkout(root)
+    folder, task = checkout.find(root / "submissions/fay/net"), checkout.challenge.task("grid")
+    entry = Entry(login="fay", agent="net", submission=folder.folder.submission, digest=folder.folder.digest)
+    store = ResultStore(results=root / "results", traces=root / "traces")
+
+    def grade(beacon: str, score: float, at: str) -> str:
+        provenance = {"evaluated_at": at, "commit": git(root, "rev-parse", "HEAD")}
+        store.write(
+            samples.result(entry, task, (score,) * 10, beacon=beacon, provenance=provenance, key=beacon + "0" * 24), b""
+        )
+        rows = csv.DictReader(io.StringIO(run(root, "grades")[1]))
+        return next(row["grid"] for row in rows if row["people"] == "fay")
+
+    assert grade(git(root, "rev-parse", "HEAD"), 0.5, "2026-03-02T00:00:00Z") == "0.5"
+    assert grade("1" * 40, 1.0, "2026-02-28T00:30:00Z") == "0.5"
+    assert grade("2" * 40, 1.0, "2026-02-27T23:30:00Z") == "0.8"

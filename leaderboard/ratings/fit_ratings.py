@@ -116,11 +116,13 @@ def fit_ratings(
     matches = _within(every, ~is_passive)
     core = core_of(matches, players, anchor)
     inside = np.isin(np.arange(players), core)
+    core_matches = _within(matches, inside)
+    rated_zero = np.array([anchor]) if inside[anchor] else core  # by their mean
     weights = np.zeros(players)
-    weights[[anchor] if inside[anchor] else core] = 1 / (1 if inside[anchor] else len(core))
-    nu_prior = bool((_within(matches, inside).ties > 0).any()) and not bounds_ties(_within(matches, inside), players)
+    weights[rated_zero] = 1 / len(rated_zero)
+    nu_prior = bool((core_matches.ties > 0).any()) and not bounds_ties(core_matches, players)
     ordered = bool(matches.first.any())
-    fit = _shifted(_fit_core(_within(matches, inside), core, players, nu_prior=nu_prior, ordered=ordered), weights)
+    fit = _shifted(_fit_core(core_matches, core, players, nu_prior=nu_prior, ordered=ordered), weights)
     priors = np.where(inside | is_passive, 0.0, 1.0)
     if priors.any():
         fit = _shifted(_place_others(fit, matches, priors, np.flatnonzero(priors)), np.eye(1, players, anchor)[0])

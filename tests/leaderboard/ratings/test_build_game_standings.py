@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from leaderboard.build_standings import build_standings
 from leaderboard.core.game_standings import MatchCount
+from leaderboard.core.standings import FinalDraws
 from leaderboard.ratings.build_game_standings import build_game_standings, points_places
 from leaderboard.ratings.fit_ratings import RATING_TOLERANCE
 from tests.leaderboard import make
@@ -160,7 +161,7 @@ def test_in_final_ranks_a_player_without_a_live_rating_holds_no_place_before_one
     # What was under way at the end counts nowhere: its owner knew the final duels by then.
     whole = build_standings(
         make.challenge(make.game()), [ALICE, other, BOB], [], official=True, duels=[*live, *last],
-        final_beacon="final", ended_at=EARLY,
+        final=FinalDraws(beacon="final", ended_at=EARLY),
     )  # fmt: skip
     assert whole.games[0].superseded == {ALICE.name: "alice/a-newer"}
 

@@ -1,4 +1,4 @@
-"""The columns of a task's and a game's table, and the document of bare values that the page's script sorts and filters.
+"""The columns of a task's and a game's table and of their CSV, and the values that the page's script sorts and filters.
 
 A column is defined here once. The page loops over the columns for its head and rows, `table.json` carries them for the
 script, and both have one way of drawing for each kind of cell: `cells.md.jinja` and `table-cells.js`.

@@ -144,7 +144,8 @@ def score(row: Report) -> str:
     """The score without its interval; of a rating also the sign."""
     if row.estimate is None:
         return "–"
-    return (_signed if row.task.game else number)(row.estimate.score, row.decimals)
+    shown = _signed if row.task.game else number
+    return shown(row.estimate.score, row.decimals)
 
 
 def metrics_line(row: TaskReport) -> Markup:
@@ -347,18 +348,15 @@ def _passed(game: GameReport) -> bool:
 
 
 def _without_score(rows: Sequence[TaskReport], games: Sequence[GameReport], refused: Sequence[AgentReport]) -> Markup:
-    ours = all(row.result.verdict is Verdict.INTERNAL_ERROR for row in rows) and all(game.refusal is None for game in games)
-    if not refused and ours:
-        return Markup("🛠️ No score yet: our fault, not yours")
-    if not refused and games:
-        where = task_name(games[0]) if len(games) + len(rows) == 1 else f"{len(games) + len(rows)} tasks"
-        return Markup("❌ Refused on {}" if not rows else "❌ No score on {}").format(where)
-    if not refused:
-        failed = task_name(rows[0]) if len(rows) == 1 else Markup(f"{len(rows)} tasks")
-        return Markup("❌ No score on {}").format(failed)
-    if not rows and not games:
+    if refused and (rows or games):
+        return Markup("❌ No score")
+    if refused:
         return Markup(f"❌ No score: {quantity(sum(len(agent.faults) for agent in refused), 'thing')} to fix first")
-    return Markup("❌ No score")
+    if all(row.result.verdict is Verdict.INTERNAL_ERROR for row in rows) and all(game.refusal is None for game in games):
+        return Markup("🛠️ No score yet: our fault, not yours")
+    tried: list[Report] = [*rows, *games]
+    where = task_name(tried[0]) if len(tried) == 1 else Markup(f"{len(tried)} tasks")
+    return Markup("❌ No score on {}" if rows else "❌ Refused on {}").format(where)
 
 
 def official_headline(state: OfficialScore) -> Markup:

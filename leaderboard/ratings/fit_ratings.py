@@ -116,14 +116,14 @@ def fit_ratings(
     matches = _within(every, ~is_passive)
     core = core_of(matches, players, anchor)
     inside = np.isin(np.arange(players), core)
-    weights = np.zeros(players)
-    weights[[anchor] if inside[anchor] else core] = 1 / (1 if inside[anchor] else len(core))
-    nu_prior = bool((_within(matches, inside).ties > 0).any()) and not bounds_ties(_within(matches, inside), players)
+    core_matches = _within(matches, inside)
+    anchored = [anchor] if inside[anchor] else core.tolist()
+    nu_prior = bool((core_matches.ties > 0).any()) and not bounds_ties(core_matches, players)
     ordered = bool(matches.first.any())
-    fit = _shifted(_fit_core(_within(matches, inside), core, players, nu_prior=nu_prior, ordered=ordered), weights)
+    fit = _shifted(_fit_core(core_matches, core, players, nu_prior=nu_prior, ordered=ordered), _mean_of(anchored, players))
     priors = np.where(inside | is_passive, 0.0, 1.0)
     if priors.any():
-        fit = _shifted(_place_others(fit, matches, priors, np.flatnonzero(priors)), np.eye(1, players, anchor)[0])
+        fit = _shifted(_place_others(fit, matches, priors, np.flatnonzero(priors)), _mean_of([anchor], players))
     fit, needed = _place_passive(fit, every, is_passive)
     priors += needed
     return _ratings(fit, among, prior=tuple(np.flatnonzero(priors).tolist()), ordered=ordered)
@@ -197,6 +197,13 @@ def _place_others(core: _Fit, matches: Matches, priors: Floats, others: Indices)
     spread[np.ix_(others, fixed)], spread[np.ix_(fixed, others)] = shared, shared.T
     spread[np.ix_(others, others)] = alone + shared @ derivative.T
     return _Fit(point, spread)
+
+
+def _mean_of(chosen: Sequence[int], players: int) -> Floats:
+    """The weights of a mean over these players, of all players."""
+    weights = np.zeros(players)
+    weights[chosen] = 1 / len(chosen)
+    return weights
 
 
 def _shifted(fit: _Fit, weights: Floats) -> _Fit:

@@ -266,9 +266,10 @@ def write_model_agent(
         model = recognise(source.model)
     except CommandError as error:  # of a fetched file the address is shown, not where it lies for a moment
         raise CommandError(error.code, str(error).replace(str(source.model), source.url or str(source.model))) from error
+    # The adapter sb3 knows neither VecNormalize's statistics nor gym's names; this template's own agent knows both.
     if model.template == "sb3" and (source.statistics is not None or model.is_old):
-        agent = (('ALGORITHM = "PPO"', f'ALGORITHM = "{model.algorithm}"'),)
-        model = replace(model, template="sb3-agent", has_agent=True, replaced=agent)
+        algorithm = ('ALGORITHM = "PPO"', f'ALGORITHM = "{model.algorithm}"')
+        model = replace(model, template="sb3-agent", has_agent=True, replaced=(algorithm,))
     statistics = _read_statistics(source.statistics) if model.template == "sb3-agent" and source.statistics else None
     tasks = _tasks(model, ids, checkout)
     size = source.model.stat().st_size
@@ -284,19 +285,24 @@ def write_model_agent(
     if statistics is not None:
         (folder / STATISTICS).write_bytes(statistics)
     schema = os.path.relpath(checkout.root / "site/pages/schemas/submission.json", folder.resolve())
-    manifest = (TEMPLATE_FOLDER / model.template / MANIFEST_NAME).read_text(encoding="utf-8")
-    manifest = re.sub(r"\$schema=.*", lambda _: f"$schema={schema}", manifest)
-    fields = {"name": name, "algorithm": model.algorithm, "tasks": [task.id for task in tasks]}
-    for field, value in fields.items():
-        # A backslash in what is written instead is a backslash.
-        line = dump_yaml({field: value}).replace("\\", r"\\")
-        manifest = re.sub(rf"^{field}: .*\n", line, manifest, count=1, flags=re.MULTILINE)
+    manifest = _manifest(model, name, [task.id for task in tasks], schema)
     if source.url is None:
         shutil.copyfile(source.model, folder / model.file)
     else:
         manifest += dump_yaml({"weights": [_kept(source, model, cache or WeightsCache()).model_dump()]})
     (folder / MANIFEST_NAME).write_text(manifest, encoding="utf-8")
     return sorted(path.name for path in folder.iterdir())
+
+
+def _manifest(model: SavedModel, name: str, tasks: list[str], schema: str) -> str:
+    """The template's manifest with this model's name, algorithm and tasks. `schema`: its path from the folder."""
+    manifest = (TEMPLATE_FOLDER / model.template / MANIFEST_NAME).read_text(encoding="utf-8")
+    manifest = re.sub(r"\$schema=.*", lambda _: f"$schema={schema}", manifest)
+    for field, value in {"name": name, "algorithm": model.algorithm, "tasks": tasks}.items():
+        # `re.sub` takes a backslash in a replacement for the beginning of an escape.
+        line = dump_yaml({field: value}).replace("\\", r"\\")
+        manifest = re.sub(rf"^{field}: .*\n", line, manifest, count=1, flags=re.MULTILINE)
+    return manifest
 
 
 def _read_statistics(path: Path) -> bytes:

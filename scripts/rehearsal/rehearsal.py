@@ -35,6 +35,8 @@ from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS
 from scripts.repository.moderation_file import MODERATION_FILE, with_rehearsal_entry
 
 MERGEABLE_TRIES, MERGEABLE_PAUSE = 30, 2.0
+# GitHub's status where a branch has a pull request already, among other reasons.
+_UNPROCESSABLE = 422
 RUN_AGAIN = "Then run the same command again to continue, or with --withdraw to give up."
 STEP_POLL_SECONDS = 10.0
 START_MINUTES, PREVIEW_MINUTES, FOLLOW_UP_MINUTES, OFFICIAL_MINUTES = 10.0, 75.0, 15.0, 180.0
@@ -275,10 +277,11 @@ class Rehearsal:
         try:
             return self.github.open_pull(name, MAIN_BRANCH, title, body)
         except GitHubError as error:
-            mine = (each for each in self._pulls() if each.author_id == self.account.id and each.head_branch == branch)
-            opened = next(mine, None) if error.status == 422 else None
-            if opened is not None:  # GitHub's answer to an earlier try was lost.
-                return opened
+            if error.status == _UNPROCESSABLE:
+                for pull in self._pulls():
+                    # There is one already: GitHub's answer to an earlier try was lost.
+                    if pull.author_id == self.account.id and pull.head_branch == branch:
+                        return pull
             line = f"the pull request cannot be opened: {error}; the branch {branch} of {head.name} is ready"
             raise CommandError(SUBMISSION_AT_FAULT, f"{line}. {RUN_AGAIN}") from error
 
@@ -422,16 +425,16 @@ class Rehearsal:
 
     def _delete_branches(self, pull: PullRequest) -> None:
         """Delete both branches, if they still exist."""
-        deleted = [f"{pull.head_branch}-withdraw"] if self.working_copy.delete(f"{pull.head_branch}-withdraw") else []
+        withdrawal = f"{pull.head_branch}-withdraw"
+        deleted = [withdrawal] if self.working_copy.delete(withdrawal) else []
         if pull.head_repository:
             url = self.home.url
             if pull.head_repository_id != self.home.id:
                 url = str((self.connect(pull.head_repository).setting("") or {}).get("clone_url", ""))
             if url and self.working_copy.delete(pull.head_branch, url):
                 deleted.append(pull.head_branch)
-        self.steps.note(
-            "branches", "the rehearsal's are deleted", f"deleted {', '.join(deleted)}" if deleted else "none is left"
-        )
+        seen = f"deleted {', '.join(deleted)}" if deleted else "none is left"
+        self.steps.note("branches", "the rehearsal's are deleted", seen)
 
     def _post_report(self, pull: PullRequest, text: str) -> None:
         """Comment the steps on the pull request; a later call sees by this comment that the rehearsal is finished."""

@@ -43,7 +43,7 @@ from scripts.terminal.progress_display import progress_bar
 
 # Pixels of a frame's longer side.
 FRAME_SIDE = 240
-# Bytes that a sheet should have at most. Until it has, these are tried: WebP quality, and each how many-th frame is kept.
+# Bytes that a sheet should have at most. Until it does, these are tried: WebP quality, and n, where each n-th frame is kept.
 TARGET_SHEET_BYTES = 60_000
 SHEET_TRIES = ((60, 1), (40, 1), (50, 2), (30, 2), (30, 4))
 # Bytes beyond which the smallest sheet is not used.
@@ -96,17 +96,17 @@ def sprite_sheet(frames: Sequence[Image.Image]) -> SpriteSheet | None:
 
     All frames get the size of the first one.
     """
-    smallest: tuple[bytes, tuple[int, ...]] | None = None
+    tried: list[tuple[bytes, tuple[int, ...]]] = []
     for quality, every in SHEET_TRIES:
         kept = tuple(sorted({*range(0, len(frames), every), len(frames) - 1}))
-        content = _encode_webp(_sheet_picture([frames[index] for index in kept]), quality)
-        smallest = min(smallest or (content, kept), (content, kept), key=lambda sheet: len(sheet[0]))
-        if len(smallest[0]) <= TARGET_SHEET_BYTES:
+        tried.append((_encode_webp(_sheet_picture([frames[index] for index in kept]), quality), kept))
+        if len(tried[-1][0]) <= TARGET_SHEET_BYTES:
             break
-    if smallest is None or len(smallest[0]) > MAX_SHEET_BYTES:
+    content, kept = min(tried, key=lambda sheet: len(sheet[0]))
+    if len(content) > MAX_SHEET_BYTES:
         return None
     width, height = frames[0].size
-    return SpriteSheet(content=smallest[0], columns=_columns(len(smallest[1])), width=width, height=height, kept=smallest[1])
+    return SpriteSheet(content=content, columns=_columns(len(kept)), width=width, height=height, kept=kept)
 
 
 def _columns(count: int) -> int:
@@ -276,9 +276,12 @@ def stored_rendering(folder: Path, request: RenderRequest) -> RenderedResult | N
         return None
     shown = [(kept.which, kept.number, kept.total) for kept in rendered.episodes]
     asked = [(*chosen, total) for chosen, total in zip(request.chosen, request.totals, strict=True)]
-    is_its = rendered.key == request.key and (not shown or shown == asked)
-    intact = is_its and all(hashlib.sha256(content).hexdigest() == kept.sha256 for kept, content in pictures)
-    return rendered if intact and all((content[:4], content[8:12]) == _WEBP for _, content in pictures) else None
+    if rendered.key != request.key or (shown and shown != asked):
+        return None
+    for kept, content in pictures:
+        if hashlib.sha256(content).hexdigest() != kept.sha256 or (content[:4], content[8:12]) != _WEBP:
+            return None
+    return rendered
 
 
 def stored_files(requests: Iterable[RenderRequest], cache_folder: Path) -> Iterator[Path]:
@@ -333,16 +336,14 @@ def _render_in_pool(part: Sequence[RenderRequest], folder: Path, patience: float
     An environment that hangs or ends its process costs the pictures of all of them.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    reasons = []
     with signals.signals_deferred():
         pool = get_context("fork").Pool(max(1, min(len(part), cores)), _set_up_worker)
     with pool:
         running = pool.imap_unordered(_render_and_store, [(request, folder) for request in part])
         try:
-            reasons = [running.next(patience) for _ in part]
+            return [running.next(patience) for _ in part]
         except SilenceError:
-            reasons = [f"no answer came within {patience:g} s"]
-    return reasons
+            return [f"no answer came within {patience:g} s"]
 
 
 def _set_up_worker() -> None:
@@ -373,18 +374,18 @@ def _render_result(request: RenderRequest, folder: Path, clock: Callable[[], flo
     rendering = _rendering(request.task.model_dump_json())
     if rendering is None:
         return RenderedResult(key=request.key, reason="its environment renders nothing")
-    result, recorded = _read(request, rendering)
+    result, recorded = _recorded_episodes(request, rendering)
     kept = []
     for (which, index), played in zip(request.chosen, recorded, strict=True):
         watched = [(step, shrink_frame(picture)) for step, picture in render_episode(rendering, played, SHEET_LIMITS, clock)]
-        made = sprite_sheet([picture for _, picture in watched])
-        if made is None:
+        sheet = sprite_sheet([picture for _, picture in watched])
+        if sheet is None:
             return RenderedResult(key=request.key, reason="its pictures are too large")
-        write_atomically(folder / _picture_file(request.key, which), made.content)
+        write_atomically(folder / _picture_file(request.key, which), sheet.content)
         episode = RenderedEpisode(
-            which=which, number=index, total=result.returns[index], length=played.length, columns=made.columns,
-            width=made.width, height=made.height, steps=tuple(watched[i][0] for i in made.kept),
-            sha256=hashlib.sha256(made.content).hexdigest(),
+            which=which, number=index, total=result.returns[index], length=played.length, columns=sheet.columns,
+            width=sheet.width, height=sheet.height, steps=tuple(watched[i][0] for i in sheet.kept),
+            sha256=hashlib.sha256(sheet.content).hexdigest(),
         )  # fmt: skip
         kept.append(episode)
     return RenderedResult(key=request.key, episodes=tuple(kept), reason="" if kept else "no episode was played to its end")
@@ -407,7 +408,7 @@ def save_episode_animation(request: RenderRequest, target: Path) -> int:
     rendering = _rendering(request.task.model_dump_json())
     if rendering is None:
         raise EnvironmentFault("its environment renders nothing")
-    _, (played,) = _read(request, rendering)
+    _, (played,) = _recorded_episodes(request, rendering)
     shown = [
         shrink_frame(frame, ANIMATION_SIDE)
         for _, frame in render_episode(rendering, played, ANIMATION_LIMITS, time.monotonic)
@@ -451,7 +452,7 @@ def _save_video(frames: list[Image.Image], times: list[int], target: Path) -> No
     writer.close()
 
 
-def _read(request: RenderRequest, gym_task: GymTask) -> tuple[Result, list[RecordedEpisode]]:
+def _recorded_episodes(request: RenderRequest, gym_task: GymTask) -> tuple[Result, list[RecordedEpisode]]:
     """The result as it was measured, and the episodes that are to be shown.
 
     Raises:

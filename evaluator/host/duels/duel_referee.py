@@ -46,7 +46,7 @@ class SideClock:
         self._move, self._side, self._now = settings.move_seconds, side, now
         self._wall = wall_seconds
         self._begun = 0.0
-        self._count = 1
+        self._asked_about = 1
         self._answered: float | None = None
         self.thinking = 0.0
         self.deadline = 0.0
@@ -54,15 +54,15 @@ class SideClock:
     def start(self, matches: Sequence[LiveMatch]) -> None:
         """Start: a frame about these matches was sent."""
         self._begun, self._answered = self._now(), None
-        self._count = len(matches)
+        self._asked_about = len(matches)
         self._set_deadline(matches)
 
     def _set_deadline(self, matches: Sequence[LiveMatch]) -> None:
         """Set the time at which the next match is lost if no answer comes."""
         side = self._side
         smallest = min((match.banks[side] for match in matches if not match.over), default=0.0)
-        share = self._count * (self._move + smallest)
-        self.deadline = self._begun + min(share, self._wall - self.thinking)
+        until_late = self._asked_about * (self._move + smallest)
+        self.deadline = self._begun + min(until_late, self._wall - self.thinking)
 
     def is_used_up(self) -> bool:
         """Whether the thinking time for the whole duel is used up, including the open frame."""
@@ -70,8 +70,8 @@ class SideClock:
 
     def take_late(self, matches: Sequence[LiveMatch]) -> list[LiveMatch]:
         """The matches whose time has run out without an answer; the deadline moves to the next match."""
-        share = (self._now() - self._begun) / self._count - self._move
-        late = [match for match in matches if not match.over and match.banks[self._side] <= share]
+        beyond = (self._now() - self._begun) / self._asked_about - self._move
+        late = [match for match in matches if not match.over and match.banks[self._side] <= beyond]
         self._set_deadline([match for match in matches if match not in late])
         return late
 
@@ -83,7 +83,7 @@ class SideClock:
         """Process the answer: the milliseconds charged for each position, and the matches for which it came too late."""
         seconds = self._seconds()
         self.thinking += seconds
-        share = seconds / self._count
+        share = seconds / self._asked_about
         beyond = share - self._move
         late = []
         if beyond > 0:
@@ -130,17 +130,16 @@ class MatchLoop:
         self, pool: MatchPool, connections: Sequence[PlayerConnection], limits: Limits, progress: ReportProgress
     ) -> None:
         self._pool, self._connections, self._progress = pool, connections, progress
-        clock = pool.game.task.clock
-        self._clock = clock
-        self._clocks = [SideClock(clock, side, limits.wall_seconds, time.monotonic) for side in SIDES]
+        self._clock_settings = pool.game.task.clock
+        self._clocks = [SideClock(self._clock_settings, side, limits.wall_seconds, time.monotonic) for side in SIDES]
         self._wall = limits.wall_seconds
         self._due: list[list[LiveMatch]] = [[], []]
         self._questions: list[Question | None] = [None, None]
         self._asked: list[int] = []
         self._arrived: dict[int, memoryview] = {}
-        self._count = int(pool.game.action_space.n)
+        self._action_count = int(pool.game.action_space.n)
         paths = [leaf.path for leaf in pool.encoder.leaves]
-        self._mask = paths.index((MASK,)) if pool.game.masked else None
+        self._mask_leaf = paths.index((MASK,)) if pool.game.masked else None
         self.failures: list[PlayerFailure | None] = [None, None]
         self.moves = [0, 0]
 
@@ -196,7 +195,8 @@ class MatchLoop:
             now = time.monotonic()
             if now > until:
                 return None
-            self._sleep(sides, min(until, *(self._clocks[side].deadline for side in SIDES if self._runs(side))) - now)
+            deadlines = (self._clocks[side].deadline for side in SIDES if self._runs(side))
+            self._sleep(sides, min(until, *deadlines) - now)
 
     def _runs(self, side: int) -> bool:
         """Whether this side's clock runs: it was asked, and has not answered."""
@@ -247,7 +247,7 @@ class MatchLoop:
         return AgentFault(Verdict.TIMEOUT, f"the player was thinking for more than {self._wall:g} seconds in all")
 
     def _end_late(self, side: int, late: list[LiveMatch]) -> None:
-        move, bank = self._clock.move_seconds, self._clock.bank_seconds
+        move, bank = self._clock_settings.move_seconds, self._clock_settings.bank_seconds
         for match in late:
             why = f"ply {match.plies}: no move within {move:g} s and what was left of a bank of {bank:g} s"
             self._pool.close_for_offence(match, MatchEnd.LATE, (side,), why)
@@ -280,9 +280,9 @@ class MatchLoop:
     def _step_matches(self, side: int, question: Question, body: memoryview, milliseconds: int) -> None:
         numbers = np.frombuffer(body, "<i8")
         refused = {} if self._all_legal(numbers, question) else self._refused_moves(numbers, question)
-        leaves, due, settle = question.leaves, self._due, self._pool.settle
+        leaves, due, settle = question.leaves, self._due, self._pool.settle  # found once, not for every move
         ended = []
-        made = 0
+        moves = 0
         for row, (match, move) in enumerate(zip(question.matches, numbers.tolist(), strict=True)):
             if row % STEPS_BETWEEN_READS == STEPS_BETWEEN_READS - 1:
                 self._read_answer(0)
@@ -293,21 +293,21 @@ class MatchLoop:
                 self._pool.close_for_offence(match, refused[row], (side,), *self._refusal_message(match, refused[row], move))
                 ended.append(match)
                 continue
-            made += 1
+            moves += 1
             if match.play(move, milliseconds, leaves, row) and settle(match):
                 ended.append(match)
             else:
-                due[match.position.mover ^ match.first].append(match)
-        self.moves[side] += made
+                due[match.side].append(match)
+        self.moves[side] += moves
         if ended:
             self._finish(ended)
 
     def _all_legal(self, numbers: Array, question: Question) -> bool:
-        if numbers.min() < 0 or numbers.max() >= self._count:
+        if numbers.min() < 0 or numbers.max() >= self._action_count:
             return False
-        if self._mask is None:
+        if self._mask_leaf is None:
             return True
-        mask = np.frombuffer(question.leaves[self._mask], np.int8).reshape(len(numbers), self._count)
+        mask = np.frombuffer(question.leaves[self._mask_leaf], np.int8).reshape(len(numbers), self._action_count)
         return bool(mask[np.arange(len(numbers)), numbers].all())
 
     def _refused_moves(self, numbers: Array, question: Question) -> dict[int, MatchEnd]:
@@ -315,8 +315,8 @@ class MatchLoop:
         for row, number in enumerate(numbers.tolist()):
             if not -MAX_EXACT_INTEGER <= number <= MAX_EXACT_INTEGER:
                 refused[row] = MatchEnd.MALFORMED
-            elif not 0 <= number < self._count or (
-                self._mask is not None and not question.leaves[self._mask][row * self._count + number]
+            elif not 0 <= number < self._action_count or (
+                self._mask_leaf is not None and not question.leaves[self._mask_leaf][row * self._action_count + number]
             ):
                 refused[row] = MatchEnd.ILLEGAL
         return refused

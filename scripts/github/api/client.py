@@ -34,7 +34,7 @@ STATUS_CONTEXT = "pullrank"
 DESCRIPTION_CHARACTERS = 140
 REQUEST_TRIES = 8
 LONGEST_WAIT = 300.0
-PAGE_ENTRIES = PAGES_READ = 100
+PAGE_ENTRIES, PAGES_READ = 100, 100
 # All that GitHub lists of the runs of a branch: a stranger's may come before ours.
 FILTERED_RUNS = 1000
 ARTIFACT_PAGES = 10
@@ -233,11 +233,11 @@ class GitHub:
         missing = set(run_ids)
         at_most = PAGE_ENTRIES * max(1, min(len(missing) // 2, ARTIFACT_PAGES))
         for artifact in self._all("/actions/artifacts", at_most=at_most, name=name):
-            where = (int((artifact["workflow_run"] or {}).get("id") or 0), str(artifact["name"]))
-            cached = self._artifacts.get(where)
+            run_id = int((artifact["workflow_run"] or {}).get("id") or 0)
+            cached = self._artifacts.get((run_id, str(artifact["name"])))
             if cached is None or int(cached["id"]) < int(artifact["id"]):
-                self._artifacts[where] = artifact
-            missing.discard(where[0])
+                self._artifacts[run_id, str(artifact["name"])] = artifact
+            missing.discard(run_id)
             if not missing:
                 break
 
@@ -455,7 +455,7 @@ class GitHub:
             url, query = next((link["url"] for link in links if link.get("rel") == "next"), None), {}
 
     def _send(self, method: str, url: str, parameters: dict[str, Any], body: Any = None) -> tuple[dict[str, Any], Any]:
-        for left in reversed(range(REQUEST_TRIES)):
+        for tries_left in reversed(range(REQUEST_TRIES)):
             try:
                 headers, answer = self._requester.requestJsonAndCheck(method, url, parameters=parameters, input=body)
             except GithubException as error:
@@ -463,7 +463,7 @@ class GitHub:
                     error.status, f"GitHub answered {error.status} to {method} {url}: {_error_message(error)}"
                 ) from error
             except requests.exceptions.ChunkedEncodingError as error:  # urllib3 does not retry within a body.
-                if not left:
+                if not tries_left:
                     raise GitHubError(0, f"GitHub's answer to {method} {url} was cut off {REQUEST_TRIES} times") from error
                 self._sleep(1.0)
             except requests.RequestException as error:
@@ -474,7 +474,7 @@ class GitHub:
                 if (remaining := str(headers.get("x-ratelimit-remaining", ""))).isdigit():
                     self._left[str(headers.get("x-ratelimit-resource", "core"))] = int(remaining)
                 return headers, answer
-        raise AssertionError
+        raise AssertionError  # never reached: the last try returns or raises
 
 
 def _hides_one_pull(error: dict[str, Any]) -> bool:

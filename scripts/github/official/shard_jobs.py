@@ -194,15 +194,15 @@ def evaluate_shard(
         return clock() - begun <= max(STEP_SECONDS - longest, work.challenge.runners.shard_seconds)
 
     _warm_images(evaluator, items)
-    number = 0
     if is_sealed:
         at_once = 1  # All play the same episodes: who runs beside another could be told of them, by timing alone.
+    played_count = 0
     faults: list[str] = []
     for batch in in_batches(items):
         jobs = [_job(official, runner, work, item) for item in batch]
         try:
             for _, played in run_jobs(jobs, at_once, quiet=is_sealed, may_start=partial(may_start, batch)):
-                number += 1
+                played_count += 1
                 try:
                     line = _record(store, played)
                 except OSError as error:  # A disk that somebody's image filled must not end what others play.
@@ -214,9 +214,9 @@ def evaluate_shard(
             faults.append(str(error))
     if faults:
         raise CommandError(OUR_FAULT, *faults)
-    if number < len(items):
-        say(f"Time is up; {len(items) - number} evaluations are left for the next round.")
-    return number
+    if played_count < len(items):
+        say(f"Time is up; {len(items) - played_count} evaluations are left for the next round.")
+    return played_count
 
 
 def in_batches(items: Iterable[WorkloadItem]) -> list[list[WorkloadItem]]:

@@ -7,7 +7,7 @@ it was written, so that one that is wrong, however it came about, hides work unt
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import partial
@@ -170,16 +170,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     if over := seasons.over(challenge):
         say(f"Nothing is planned: {over}.")
         items = []
-    runners = challenge.runners
-    capacity = plan_round.Capacity(at_once=runners.at_once, shard_seconds=runners.shard_seconds)
-    seconds = plan_round.expected_seconds(items, results, duels)
-    sizes = plan_round.expected_bytes(items, results, _largest_traces(challenge, items))
-    if challenge.sealed:
-        sizes = [plan_round.SEALED_FACTOR * size for size in sizes]
-        # All play the same episodes, and the kernel of a machine keeps what one agent left for the next to read.
-        packing = plan_round.pack_by_group(seconds, capacity, [item.players[0].name for item in items], sizes)
-    else:
-        packing = plan_round.pack_shards(seconds, capacity, sizes, plan_round.machine_parts(items, challenge.limits))
+    packing = _packed(challenge, items, results, duels)
     records: list[Result | Duel] = [*results, *duels]
     # The seeds of these come from the commit that brought their version first, so that they tell its facts alone.
     first_draws = [record for record in records if commits.get(record.sides[0].version) == record.beacon]
@@ -189,6 +180,21 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
         facts=known_facts(first_draws),
         without_facts=_commits_without_facts(challenge, records, commits),
     )  # fmt: skip
+
+
+def _packed(
+    challenge: Challenge, items: Sequence[WorkloadItem], results: Sequence[Result], duels: Sequence[Duel]
+) -> plan_round.Packing:
+    """The items on shards, by the seconds and bytes that the records let expect."""
+    runners = challenge.runners
+    capacity = plan_round.Capacity(at_once=runners.at_once, shard_seconds=runners.shard_seconds)
+    seconds = plan_round.expected_seconds(items, results, duels)
+    sizes = plan_round.expected_bytes(items, results, _largest_traces(challenge, items))
+    if not challenge.sealed:
+        return plan_round.pack_shards(seconds, capacity, sizes, plan_round.machine_parts(items, challenge.limits))
+    sizes = [plan_round.SEALED_FACTOR * size for size in sizes]
+    # All play the same episodes, and the kernel of a machine keeps what one agent left for the next to read.
+    return plan_round.pack_by_group(seconds, capacity, [item.players[0].name for item in items], sizes)
 
 
 def _largest_traces(challenge: Challenge, items: Iterable[WorkloadItem]) -> dict[str, float]:

@@ -115,16 +115,16 @@ class PreviewSession:
     out: Path
     run_url: str
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
-    folders: list[ChangedAgent] = field(default_factory=list)
+    agents: list[ChangedAgent] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     """A line for everything that is not played, with the reason."""
 
     def entered(self, tasks: Iterable[Task]) -> Iterator[tuple[ChangedAgent, AgentFolder, Task]]:
         """Who plays, task by task."""
         for task in tasks:
-            for folder in self.folders:
-                if folder.entry and task in folder.tasks:
-                    yield folder, folder.entry, task
+            for changed in self.agents:
+                if changed.entry and task in changed.tasks:
+                    yield changed, changed.entry, task
 
     def skip(self, line: str) -> None:
         """Note what is not played, and why."""
@@ -135,12 +135,12 @@ class PreviewSession:
         """The content of preview.json so far."""
         return Preview(
             schema=1, head_sha=self.pull.head_sha, evaluator_sha=self.evaluator_sha, skipped=tuple(self.skipped),
-            agents=tuple(folder.document() for folder in self.folders),
+            agents=tuple(changed.document() for changed in self.agents),
         )  # fmt: skip
 
     def log(self) -> bytes:
         """The ends of the agents' logs; of a duel only the changed agent's."""
-        return write_preview_log(tail for folder in self.folders for tail in _log_tails(folder))
+        return write_preview_log(tail for changed in self.agents for tail in _log_tails(changed))
 
     def write(self) -> Preview:
         """Write both files for the upload."""
@@ -154,20 +154,20 @@ class PreviewSession:
         challenge = self.checkout.challenge
         tells_opponents = not (is_anonymous(challenge, self.now) or hidden_tasks(challenge, self.now))
         while len(serialised_preview(preview := self.preview())) > PREVIEW_BYTES:
-            fullest = max(self.folders, key=lambda folder: (len(folder.duels), len(folder.results)))
+            fullest = max(self.agents, key=lambda changed: (len(changed.duels), len(changed.results)))
             line = fullest.drop(tells_opponents=tells_opponents)
             assert line is not None
             self.skip(line)
         return preview
 
 
-def _log_tails(folder: ChangedAgent) -> Iterator[LogTail]:
-    for result in folder.results:
+def _log_tails(changed: ChangedAgent) -> Iterator[LogTail]:
+    for result in changed.results:
         yield LogTail(
             who=evaluation_name(result.login, result.agent, result.task), verdict=result.verdict, text=result.log_tail
         )
-    for duel in folder.duels:
-        player = duel.players[duel.side_of((folder.login.casefold(), folder.agent))]
+    for duel in changed.duels:
+        player = duel.players[duel.side_of((changed.login.casefold(), changed.agent))]
         if duel.is_validation or player.verdict is not Verdict.OK:
             yield LogTail(who=f"{player_names(duel)} on {duel.task}", verdict=player.verdict, text=player.log_tail)
 
@@ -259,7 +259,7 @@ def _preview_state(session: PreviewSession, clone: GitRepository, sandbox: str, 
         return gone if gone.agents else NoRun(head_sha=pull.head_sha, reason=NoRunReason.NOTHING)
     _read_agents(session, clone, guarded)
     session.write()
-    if any(folder.tasks for folder in session.folders):
+    if any(changed.tasks for changed in session.agents):
         evaluator = open_evaluator(session.checkout, sandbox)
         _play_tasks(session, evaluator, is_over)
         recorded, opponents = _official_board(session.checkout)
@@ -292,45 +292,45 @@ def _read_agents(session: PreviewSession, clone: GitRepository, guarded: Guarded
         if not LOGIN.fullmatch(login) or not AGENT.fullmatch(agent):
             session.skip(f"{path}: is not named submissions/<login>/<agent>, so it cannot be played")
             continue
-        session.folders.append(_read_agent(session, clone, path, on_main))
-        if len(session.folders) > MAX_AGENTS:
-            good = [index for index, folder in enumerate(session.folders) if not folder.faults]
-            waiting = session.folders.pop(good[-1] if good else MAX_AGENTS)
+        session.agents.append(_read_agent(session, clone, path, on_main))
+        if len(session.agents) > MAX_AGENTS:
+            good = [index for index, changed in enumerate(session.agents) if not changed.faults]
+            waiting = session.agents.pop(good[-1] if good else -1)
             session.skip(
                 f"{waiting.login}/{waiting.agent}: a preview plays {MAX_AGENTS} agents; this one waits for the merge"
             )
     at_merge = AdmissionContext(now=session.now)
-    for folder in session.folders:
-        shut = {task.id: why for task, why in closed_tasks(challenge, folder.entry, at_merge)} if folder.entry else {}
+    for changed in session.agents:
+        shut = {task.id: why for task, why in closed_tasks(challenge, changed.entry, at_merge)} if changed.entry else {}
         for task_id, why in shut.items():
-            session.skip(f"{evaluation_name(folder.login, folder.agent, task_id)}: {why}")
-        folder.tasks = tuple(task for task in folder.tasks if task.id not in shut)
+            session.skip(f"{evaluation_name(changed.login, changed.agent, task_id)}: {why}")
+        changed.tasks = tuple(task for task in changed.tasks if task.id not in shut)
 
 
 def _read_agent(session: PreviewSession, clone: GitRepository, path: str, on_main: Collection[Entry]) -> ChangedAgent:
     """One changed folder, with the tasks that it enters."""
     login, agent = path.split("/")[1:3]
     try:
-        submission, tasks = read_new_agent(session.checkout, clone.blobs(session.pull.head_sha, path), path, on_main)
+        entry, tasks = read_new_agent(session.checkout, clone.blobs(session.pull.head_sha, path), path, on_main)
     except LoadError as error:
         return ChangedAgent(login=login, agent=agent, faults=error.lines)
-    return ChangedAgent(login=login, agent=agent, entry=submission, tasks=tuple(tasks))
+    return ChangedAgent(login=login, agent=agent, entry=entry, tasks=tuple(tasks))
 
 
 def _play_tasks(session: PreviewSession, evaluator: Evaluator, is_over: Callable[[], bool]) -> None:
     """Play every agent, task by task, so that a slow agent does not keep the others from being played."""
-    for folder, submission, task in session.entered(session.checkout.challenge.solo_tasks):
-        name = evaluation_name(folder.login, folder.agent, task.id)
+    for changed, entry, task in session.entered(session.checkout.challenge.solo_tasks):
+        name = evaluation_name(changed.login, changed.agent, task.id)
         if is_over():
             session.skip(f"{name}: the preview’s time was up; the official run plays it after the merge")
             continue
         request = replace(
-            evaluator.request(submission, task), tier=Tier.PREVIEW, login_id=session.pull.author_id,
+            evaluator.request(entry, task), tier=Tier.PREVIEW, login_id=session.pull.author_id,
             commit=session.pull.head_sha, run_url=session.run_url,
         )  # fmt: skip
         result, _ = evaluator.run(request, ignore_progress)
         say(f"{name}: {result.verdict}")
-        folder.results.append(result)
+        changed.results.append(result)
         session.write()
 
 
@@ -347,13 +347,13 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
     results = without_quarantined(checkout.recorded[0], checkout.moderation)
     duels = checkout.duels
     ranking = {
-        submission.name: submission
-        for submission in replace(checkout, is_lean=True).read_all()[0]
-        if (submission.path.is_relative_to(checkout.root / SUBMISSIONS) or submission.baseline)
-        and checkout.moderation.exclusion_of(submission.login, submission.agent, submission.folder.digest) is None
+        entry.name: entry
+        for entry in replace(checkout, is_lean=True).read_all()[0]
+        if (entry.path.is_relative_to(checkout.root / SUBMISSIONS) or entry.baseline)
+        and checkout.moderation.exclusion_of(entry.login, entry.agent, entry.folder.digest) is None
     }
     final = final_entries(checkout) if checkout.has_ended else None
-    on_main = [submission.entry() for submission in ranking.values()]
+    on_main = [entry.entry() for entry in ranking.values()]
     clone = GitRepository(checkout.root)
     entries = final.entries if final else with_presence_beacons(clone, "HEAD", checkout.challenge, on_main)
     shown = tuple(entry for entry in entries if checkout.moderation.exclusion_of(*entry.version) is None)
@@ -391,24 +391,24 @@ class PreviewGames:
 
     def play(self) -> None:
         """Play validations first; then each agent's first opponent in each game, then the second."""
-        for folder, submission, task in self.session.entered(self.session.checkout.challenge.games):
-            self._play_duel(folder, submission, task, submission)
+        for changed, entry, task in self.session.entered(self.session.checkout.challenge.games):
+            self._play_duel(changed, entry, task, entry)
         for _ in range(MAX_DUELS - 1):
-            for folder, submission, task in self.session.entered(self.session.checkout.challenge.games):
-                if _is_validated(folder, task) and (opponent := self._opponent(folder, submission, task)):
-                    self._play_duel(folder, submission, task, opponent)
+            for changed, entry, task in self.session.entered(self.session.checkout.challenge.games):
+                if _is_validated(changed, task) and (opponent := self._opponent(changed, entry, task)):
+                    self._play_duel(changed, entry, task, opponent)
 
-    def _play_duel(self, folder: ChangedAgent, submission: AgentFolder, task: Task, other: AgentFolder) -> None:
+    def _play_duel(self, changed: ChangedAgent, entry: AgentFolder, task: Task, other: AgentFolder) -> None:
         if self.is_over():
-            self._skip(submission, task)
+            self._skip(entry, task)
             return
-        self.played.add((submission.name, task.id, other.name))
+        self.played.add((entry.name, task.id, other.name))
         session = self.session
-        if other is not submission:
+        if other is not entry:
             other = session.checkout.find(other.path)
-        request = self.runner.request(submission, other, task)
+        request = self.runner.request(entry, other, task)
         first, second = (
-            replace(player, login_id=session.pull.author_id) if player.folder is submission.folder else player
+            replace(player, login_id=session.pull.author_id) if player.folder is entry.folder else player
             for player in request.contenders
         )
         request = replace(
@@ -416,28 +416,28 @@ class PreviewGames:
         )
         duel = self.runner.play(request, ignore_progress)
         say(log_line(duel))
-        folder.duels.append(duel)
+        changed.duels.append(duel)
         session.write()
 
-    def _skip(self, submission: AgentFolder, task: Task) -> None:
-        if (submission.name, task.id) not in self.late:
-            self.late.add((submission.name, task.id))
-            name = evaluation_name(submission.login, submission.agent, task.id)
+    def _skip(self, entry: AgentFolder, task: Task) -> None:
+        if (entry.name, task.id) not in self.late:
+            self.late.add((entry.name, task.id))
+            name = evaluation_name(entry.login, entry.agent, task.id)
             self.session.skip(f"{name}: the preview’s time was up; the official run plays the rest after the merge")
 
-    def _opponent(self, folder: ChangedAgent, submission: AgentFolder, task: Task) -> AgentFolder | None:
+    def _opponent(self, changed: ChangedAgent, entry: AgentFolder, task: Task) -> AgentFolder | None:
         """The next opponent: a baseline, else the one with the nearest rating; None if none is left."""
         board = next(board for board in self.recorded.now.games if board.task.id == task.id)
-        gone = {submission.name} | {other for name, game, other in self.played if (name, game) == (submission.name, task.id)}
+        gone = {entry.name} | {other for name, game, other in self.played if (name, game) == (entry.name, task.id)}
         if named := [baseline for baseline in self._baselines(task, board) if baseline.name not in gone]:
             return named[0]
         # As in the official run, agents of one login or team do not meet.
-        one_side = owner_groups((*self.recorded.entries, submission.entry()), self.recorded.duels)
-        others = (row for row in board.rows if not one_side.are_same_owner(submission.name, row.entry.name))
+        one_side = owner_groups((*self.recorded.entries, entry.entry()), self.recorded.duels)
+        others = (row for row in board.rows if not one_side.are_same_owner(entry.name, row.entry.name))
         rated = [row for row in others if row.entry.name in self.opponents and row.entry.name not in gone]
         if not rated:
             return None
-        elo = self._elo(folder, task)
+        elo = self._elo(changed, task)
         nearest = min(rated, key=lambda row: (0.0 if elo is None else abs(row.rating.elo - elo), row.place, row.entry.name))
         return self.opponents[nearest.entry.name]
 
@@ -446,28 +446,28 @@ class PreviewGames:
         refused = {failure.entry.name for failure in board.failures}
         challenge = self.session.checkout.challenge
         baselines = [
-            submission
+            entry
             for named in challenge.baselines
-            for name, submission in self.opponents.items()
-            if name not in refused and submission.folder.submission.plays(task) and _is_named(submission, named)
+            for name, entry in self.opponents.items()
+            if name not in refused and entry.folder.submission.plays(task) and _is_named(entry, named)
         ]
         return baselines[:BASELINES_MET]
 
-    def _elo(self, folder: ChangedAgent, task: Task) -> float | None:
+    def _elo(self, changed: ChangedAgent, task: Task) -> float | None:
         """The rating by the duels played so far."""
         preview = self.session.preview()
-        agents = tuple(agent for agent in preview.agents if (agent.login, agent.agent) == (folder.login, folder.agent))
+        agents = tuple(agent for agent in preview.agents if (agent.login, agent.agent) == (changed.login, changed.agent))
         state = preview_state(preview.model_copy(update={"agents": agents}), self.recorded, run_url=None)
         game = next((game for agent in state.agents for game in agent.games if game.task.id == task.id), None)
         return game.estimate.score if game and game.estimate else None
 
 
-def _is_named(submission: AgentFolder, named: str) -> bool:
-    name = submission.agent if submission.login == EXAMPLES_LOGIN else f"{submission.login}/{submission.agent}"
+def _is_named(entry: AgentFolder, named: str) -> bool:
+    name = entry.agent if entry.login == EXAMPLES_LOGIN else f"{entry.login}/{entry.agent}"
     return name.casefold() == named.casefold()
 
 
-def _is_validated(folder: ChangedAgent, task: Task) -> bool:
+def _is_validated(changed: ChangedAgent, task: Task) -> bool:
     """Whether its validation passed."""
-    validations = [duel for duel in folder.duels if duel.task == task.id and duel.is_validation]
+    validations = [duel for duel in changed.duels if duel.task == task.id and duel.is_validation]
     return any(duel.verdict is Verdict.OK and validation_fault(duel) is None for duel in validations)

@@ -299,6 +299,17 @@ def test_clever_yaml_is_refused(manifest: bytes) -> None:
     assert all(line.startswith("submission.yml") and len(line) < 500 for line in caught.value.lines)
 
 
+@pytest.mark.attack(
+    "manifest_of_eighty_thousand_faults", family="supply", outcome="refused in a hundred lines",
+    tries="Lists thousands of empty files to fetch, four keys missing in each: a report writes such lines for minutes.",
+)  # fmt: skip
+def test_a_manifest_is_refused_in_a_hundred_lines_at_most() -> None:
+    with pytest.raises(LoadError) as caught:
+        parse_submission(b"name: x\nalgorithm: y\nweights: [%s]\n" % (b"{}," * 21_800))
+
+    assert 0 < len(caught.value.lines) <= 100
+
+
 def test_check_says_the_same_of_folders_on_a_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "challenge.yml").write_text("title: T\nseason: '1'\ntasks: [{id: CartPole-v1, episodes: 30}]\n")
     folders = []

@@ -248,7 +248,7 @@ def test_attack_4_an_artifact_cannot_score_agents_of_others(scene: Scene) -> Non
     assert scene.statuses(sha)[0][0] == "error"
 
 
-UNCLEAR = "name: Te\u00a0st\nalgorithm: none\n".encode()
+UNCLEAR = "name: A\u00a0name\nalgorithm: none\n".encode()
 
 
 @pytest.mark.attack(

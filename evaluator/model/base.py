@@ -59,6 +59,8 @@ _ADVICE = {
 }
 _HEX = re.compile(r"\^(sha256:)?\[0-9a-f\]\{(\d+)\}\$")
 _BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
+# A manifest has room for eighty thousand, and a pull request for two hundred manifests.
+_MOST_FAULTS = 100
 # A larger number is not repeated.
 _MOST_QUOTED = 1e15
 # A word that may stand in a list of YAML as it is.
@@ -85,8 +87,8 @@ def _inner_model(annotation: Any) -> Any:
 
 
 def faults_in_words(model: type[BaseModel], error: ValidationError) -> list[tuple[tuple[int | str, ...], str]]:
-    """Each fault of a failed validation: its path and one clear sentence."""
-    items = error.errors(include_url=False)
+    """Faults of a failed validation, a hundred at most: the path of each and one clear sentence."""
+    items = error.errors(include_url=False)[:_MOST_FAULTS]
     return [(_place(item), _sentence(model, item)) for item in items if not _is_consequence(item, items)]
 
 

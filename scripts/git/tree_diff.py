@@ -5,6 +5,7 @@ comparison collects before it prints one. So only the author's folder is listed 
 are compared one by one, as few as it takes to name what differs.
 """
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -25,6 +26,9 @@ MERGE_BASES = 16
 FETCH_SECONDS = 180.0
 # All that a head brings, as git packs it. More would fill the disk of who fetches many heads one after the other.
 HEAD_BYTES = 512 * MIB
+# All heads of a report stay on its disk. Each takes a quarter of the free bytes at most, of which these are no head's: the
+# report writes a summary, and a runner whose disk is full ends the job.
+SPARE_BYTES, DISK_PARTS = 1024 * MIB, 4
 _DISK_FULL = ("No space left on device", "Disk quota exceeded")
 FOLDER_DEPTH = 64
 TREE = "040000"
@@ -147,6 +151,7 @@ def fetch_head(repository: GitRepository, head: str) -> None:
     Raises:
         UnreadableError: git cannot pack or check its objects, or they are too many.
         GitError: origin does not answer, or does not have the commit, or the disk is full.
+        CommandError: other heads have taken the room for it.
     """
     try:
         _fetch_bounded(repository, head)
@@ -169,9 +174,15 @@ def _fetch_bounded(repository: GitRepository, head: str) -> None:
     Raises:
         UnreadableError: it is larger.
         GitError: git failed.
+        CommandError: it is not larger than a commit may be, but than there is room for.
     """
+    no_room = CommandError(OUR_FAULT, "the disk has no room for its commits, beside those of other pull requests")
+    room = (shutil.disk_usage(repository.path).free - SPARE_BYTES) // DISK_PARTS
+    most = min(HEAD_BYTES, room // MIB * MIB)
+    if most <= 0:
+        raise no_room
     # Git would store up to a hundred objects as a file each, which have no limit together.
-    bounded = replace(repository, largest_file=HEAD_BYTES, settings=(*repository.settings, "fetch.unpackLimit=1"))
+    bounded = replace(repository, largest_file=most, settings=(*repository.settings, "fetch.unpackLimit=1"))
     try:
         bounded.fetch(head, seconds=FETCH_SECONDS)
     except GitError as error:
@@ -181,10 +192,11 @@ def _fetch_bounded(repository: GitRepository, head: str) -> None:
         for path in left:
             path.unlink(missing_ok=True)
         if size >= HEAD_BYTES:
-            most = f"{HEAD_BYTES // MIB} MiB"
             raise UnreadableError(
-                f"its commits bring more than {most}; begin a new branch on main, with one commit"
+                f"its commits bring more than {HEAD_BYTES // MIB} MiB; begin a new branch on main, with one commit"
             ) from error
+        if size >= most:
+            raise no_room from error
         raise
 
 

@@ -299,6 +299,30 @@ def test_clever_yaml_is_refused(manifest: bytes) -> None:
     assert all(line.startswith("submission.yml") and len(line) < 500 for line in caught.value.lines)
 
 
+@pytest.mark.attack(
+    "manifest_of_many_faults", family="supply", outcome="refused in a hundred lines",
+    tries="Lists thousands of unknown keys, or of empty files to fetch: a report writes their lines for minutes.",
+)  # fmt: skip
+@pytest.mark.attack(
+    "manifest_of_many_values", family="supply", outcome="refused in one line, before it is read",
+    tries="Has tens of thousands of values of one letter, on which two parsers take turns for seconds.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "lines"),
+    [
+        (b"".join(b"k%d: 1\n" % number for number in range(4000)), 100),
+        (b"weights: [%s]\n" % (b"{}," * 21_800), 1),
+        (b"x: {%s}}\n" % (b"a ," * 20_000), 1),
+    ],
+)
+def test_a_manifest_is_refused_in_few_lines_whatever_it_has_room_for(values: bytes, lines: int) -> None:
+    with pytest.raises(LoadError) as caught:
+        parse_submission(b"name: x\nalgorithm: y\n" + values)
+
+    assert len(caught.value.lines) == lines
+    assert lines > 1 or "too many values" in caught.value.lines[0]
+
+
 def test_check_says_the_same_of_folders_on_a_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "challenge.yml").write_text("title: T\nseason: '1'\ntasks: [{id: CartPole-v1, episodes: 30}]\n")
     folders = []

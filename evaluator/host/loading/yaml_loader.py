@@ -17,6 +17,8 @@ from evaluator.model.visible_text import INVISIBLE, printable_line
 MAX_SUBMISSION_BYTES = 1 << 16
 MAX_CHALLENGE_BYTES = 1 << 20
 MAX_YAML_DEPTH = 12
+# A document of a byte or two for each value takes a hundred times as long as one that people write.
+BYTES_PER_EVENT = 8
 # Of a number. Python fails to print one of more than 4,300 digits, which may be written in hexadecimal.
 MAX_BITS = 63
 # Of manifests: with all that are kept some 100 MB at most.
@@ -114,7 +116,7 @@ def parse_yaml(content: bytes, name: str, limit: int) -> tuple[Any, LineNumbers]
     """
     text = _text(content, name, limit)
     try:
-        node = _composed(text, name)
+        node = _composed(text, name, limit // BYTES_PER_EVENT)
         lines: LineNumbers = {(): LineNumber(1)}
         return (None, lines) if node is None else (_value(node, (), lines, name), lines)
     except yaml.YAMLError as error:
@@ -142,12 +144,12 @@ def _text(content: bytes, name: str, limit: int) -> str:
     return text
 
 
-def _composed(text: str, name: str) -> yaml.Node | None:
+def _composed(text: str, name: str, most_events: int) -> yaml.Node | None:
     """The document's root. The parser in C is ten times as fast; the one in Python describes faults better."""
     fault = yaml.YAMLError()
     for loader in (getattr(yaml, "CSafeLoader", yaml.SafeLoader), yaml.SafeLoader):
         try:
-            _refuse_clever_yaml(text, name, loader)
+            _refuse_clever_yaml(text, name, loader, most_events)
             node: yaml.Node | None = yaml.compose(text, Loader=loader)
             return node
         except yaml.YAMLError as error:
@@ -157,10 +159,12 @@ def _composed(text: str, name: str) -> yaml.Node | None:
     raise fault
 
 
-def _refuse_clever_yaml(text: str, name: str, loader: type[yaml.SafeLoader]) -> None:
-    """Refuse anchors, which make bombs, tags, which make objects, and depth, which makes recursion."""
+def _refuse_clever_yaml(text: str, name: str, loader: type[yaml.SafeLoader], most_events: int) -> None:
+    """Refuse anchors, which make bombs, tags, which make objects, depth, which makes recursion, and too many events."""
     depth = 0
-    for event in yaml.parse(text, Loader=loader):
+    for count, event in enumerate(yaml.parse(text, Loader=loader)):
+        if count > most_events:
+            raise LoadError(f"{name}:{_line_of(event.start_mark)}: has too many values up to here; leave some out")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if fault := _fault(event, depth):
             raise LoadError(f"{name}:{_line_of(event.start_mark)}: {fault}")

@@ -193,6 +193,8 @@ def _unsaid_faults(context: BotContext, head: str, paths: GuardedPaths, preview:
         raise ArtifactError("the preview run left out an agent that this pull request changes")
     faults: list[str] = []
     for path in named:
+        if len(faults) >= MAX_FAULTS:
+            break
         played = said.get(path)
         if played and played.faults:
             continue

@@ -5,11 +5,13 @@ import shutil
 import socket
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from evaluator.host.usage import MIB
 from evaluator.model.config.limits import SubmissionLimits
+from scripts.console import CommandError
 from scripts.git import tree_diff
 from scripts.git.git_repository import GitError, GitLimitError, GitRepository
 from scripts.git.path_guard import AGENTS_CHANGED, GuardedPaths, PullAuthor, inspect_pull
@@ -283,6 +285,42 @@ def test_a_head_of_a_huge_pack_is_refused_and_leaves_nothing(
     assert sum(path.stat().st_size for path in (fresh.path / ".git/objects").rglob("*")) < MIB
     fetch_head(fresh.repository, honest)
     assert fresh.repository.resolve(honest) == honest
+
+
+@pytest.mark.attack(
+    "heads_that_fill_the_disk_together", family="supply", outcome="the disk keeps room, the others continue",
+    tries="Opens many pull requests of half a gigabyte each, so that one report fetches more than its disk holds.",
+)  # fmt: skip
+def test_many_heads_together_leave_room_on_the_disk(board: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    main, heads = board.head, []
+    for content in (b"small", *(os.urandom(MIB + 1) for _ in range(12))):
+        heads.append(board.commit({"w.bin": content}, parents=(main,)))
+        git(board.path, "push", "-q", "origin", f"{heads[-1]}:refs/pull/{len(heads)}/head")
+    git(tmp_path, "clone", "-q", "--single-branch", "-b", "main", f"file://{tmp_path}/origin.git", "fresh")
+    fresh = Clone(tmp_path / "fresh")
+
+    def free(_: Path) -> SimpleNamespace:
+        taken = sum(path.stat().st_size for path in (fresh.path / ".git/objects").rglob("*"))
+        return SimpleNamespace(free=max(0, 14 * MIB - taken))
+
+    def fetch_all() -> None:
+        for head in heads[1:]:
+            fetch_head(fresh.repository, head)
+
+    monkeypatch.setattr(tree_diff.shutil, "disk_usage", free)
+    monkeypatch.setattr(tree_diff, "HEAD_BYTES", 2 * MIB)
+    monkeypatch.setattr(tree_diff, "SPARE_BYTES", 2 * MIB)
+
+    with pytest.raises(CommandError, match="the disk has no room") as caught:
+        fetch_all()
+
+    assert not isinstance(caught.value, UnreadableError)  # It is not said of the author.
+    assert free(fresh.path).free > 4 * MIB
+    fetch_head(fresh.repository, heads[0])
+    assert fresh.repository.resolve(heads[0]) == heads[0]
+    monkeypatch.setattr(tree_diff, "SPARE_BYTES", 14 * MIB)
+    with pytest.raises(CommandError, match="the disk has no room"):
+        fetch_head(fresh.repository, heads[0])
 
 
 def propose(board: Clone, files: Mapping[str, bytes | None]) -> str:

@@ -4,11 +4,12 @@ from typing import Any
 import pytest
 
 from evaluator.model.config.moderation import Erasure, Moderation
-from evaluator.model.records.preview import MAX_AGENTS, Preview, PreviewedAgent
+from evaluator.model.records.preview import MAX_AGENTS, MAX_FAULTS, Preview, PreviewedAgent
 from scripts.github.api.client import GitHubError
 from scripts.github.preview.preview_artifact import read_artifact
-from scripts.github.pull_request import report_previews
+from scripts.github.pull_request import judge_preview, report_previews
 from scripts.repository.moderation_file import with_entry
+from scripts.runs.eligible_tasks import read_new_agent
 from scripts.standings.recorded_standings import erased_entries
 from tests.github.world import BOT, WorkflowRun
 from tests.leaderboard import make
@@ -247,7 +248,7 @@ def test_attack_4_an_artifact_cannot_score_agents_of_others(scene: Scene) -> Non
     assert scene.statuses(sha)[0][0] == "error"
 
 
-UNCLEAR = "name: Te\u00a0st\nalgorithm: none\n".encode()
+UNCLEAR = "name: A\u00a0name\nalgorithm: none\n".encode()
 
 
 @pytest.mark.attack(
@@ -297,6 +298,21 @@ def test_attack_6_a_waiting_agent_is_read_though_no_preview_has_room_for_it(scen
 
     tell(scene, 31)
 
+    assert scene.statuses(sha) == [("failure", "no score: the folder breaks a rule; the comment says which")]
+
+
+def test_attack_6_no_more_folders_are_read_than_faults_are_told(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    faulty = b"name: x\nalgorithm: y\n" + b"".join(b"k%d: 1\n" % number for number in range(MAX_FAULTS))
+    files = [agent_files("alice", f"a{number}", b"x = %d\n" % number, faulty) for number in range(MAX_AGENTS + 3)]
+    sha = scene.push({path: content for each in files for path, content in each.items()})
+    told = tuple(PreviewedAgent(login="alice", agent=f"a{number}", faults=("no",)) for number in range(MAX_AGENTS))
+    scene.ran(31, content=zipped(Preview(schema=1, head_sha=sha, evaluator_sha="e" * 40, agents=told)))
+    read = []
+    monkeypatch.setattr(judge_preview, "read_new_agent", lambda *given: read.append(given[2]) or read_new_agent(*given))
+
+    tell(scene, 31)
+
+    assert read == [f"submissions/alice/a{MAX_AGENTS}"]
     assert scene.statuses(sha) == [("failure", "no score: the folder breaks a rule; the comment says which")]
 
 

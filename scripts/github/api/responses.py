@@ -146,6 +146,11 @@ class CommitStatus:
         return int(link[1]) if (link := self._link()) else None
 
     @property
+    def is_of_queue(self) -> bool:
+        """Whether it is of a merge queue's commit: that one links the run that set it, and no pull request."""
+        return re.search(r"/actions/runs/[0-9]+\Z", self.target_url or "") is not None
+
+    @property
     def main(self) -> str | None:
         """The commit of main that it was judged by; None if the address does not say."""
         return link[2] if (link := self._link()) else None

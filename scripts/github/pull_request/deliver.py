@@ -95,20 +95,26 @@ def _write_together(context: BotContext, current: Sequence[tuple[Delivery, PullS
 
 
 def _statuses_of_others(context: BotContext, current: Sequence[tuple[Delivery, PullSnapshot]]) -> set[int]:
-    """The pull requests whose commit's status stays, since it is of another open one at the same commit.
+    """The pull requests whose commit's status stays: it is of another open one at the same commit, or of a merge queue.
 
-    A commit has one status for all. Anybody may propose somebody else's commit, and is refused: that is no fault of it.
+    A commit has one status for all. Anybody may propose somebody else's commit, and is refused: that is no fault of it. A
+    queue's commit would leave the queue.
     """
+    ours = [
+        (delivery, status)
+        for delivery, snapshot in current
+        if (status := snapshot.status) and status.creator == context.workflow.bot
+    ]
+    queued = {delivery.pull.number for delivery, status in ours if status.is_of_queue}
     others_of = {
         delivery.pull.number: status.pull
-        for delivery, snapshot in current
-        if (status := snapshot.status) and status.creator == context.workflow.bot and not delivery.outcome.is_of_commit
-        if status.pull and status.pull != delivery.pull.number
+        for delivery, status in ours
+        if status.pull and status.pull != delivery.pull.number and not delivery.outcome.is_of_commit
     }
     others = read_pulls(context.github, sorted(set(others_of.values())), with_status=False)
     heads = {number: snapshot.pull.head_sha for number, snapshot in others.items() if snapshot.pull.state == "open"}
     proposed = {delivery.pull.number: delivery.pull.head_sha for delivery, _ in current}
-    return {number for number, other in others_of.items() if heads.get(other) == proposed[number]}
+    return queued | {number for number, other in others_of.items() if heads.get(other) == proposed[number]}
 
 
 def make_changes(context: BotContext, changes: Sequence[tuple[PullRequest, GraphQLChange]]) -> dict[int, str]:

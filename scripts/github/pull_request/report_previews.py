@@ -241,7 +241,8 @@ def _to_be_judged_again(context: BotContext, passed: Sequence[PassedPull]) -> li
     authors = {pull.number: pull.author for pull, _ in passed}
 
     def is_of_another(pull: PullRequest, status: CommitStatus) -> bool:
-        if status.pull in (None, pull.number) or authors.get(status.pull or 0) == pull.author:
+        is_own = status.pull in (None, pull.number) or authors.get(status.pull or 0) == pull.author
+        if is_own and not status.is_of_queue:
             return False
         return REVIEW_LABEL not in pull.labels  # Else it was told already.
 

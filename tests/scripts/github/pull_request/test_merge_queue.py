@@ -6,9 +6,11 @@ import pytest
 
 from scripts.console import CommandError
 from scripts.github.pull_request import merge_queue
+from scripts.github.pull_request.reconcile import reconcile_pulls
 from tests.github.world import BOT
+from tests.scripts.github.pull_request.test_shared_commits import propose, tell
 from tests.scripts.github.remotes import git
-from tests.scripts.github.scenes import Scene
+from tests.scripts.github.scenes import Scene, previewed
 
 PREFIX = "refs/heads/gh-readonly-queue/main"
 
@@ -152,3 +154,30 @@ def test_an_event_that_github_would_not_send_is_refused(scene: Scene, changes: d
     with pytest.raises(CommandError):
         merge_queue.set_queue_status(scene.context("merge_group", enter(scene, 7, **changes)))
     assert scene.world.statuses[1:] == []
+
+
+@pytest.mark.attack(
+    "twin_of_a_queues_commit", family="bot", outcome="the queue's status stays; the twin is refused on its own page",
+    tries="Opens a pull request with a merge queue's own commit, so that its refusal throws another out of the queue.",
+)  # fmt: skip
+@pytest.mark.parametrize("is_announced", [True, False], ids=["told as it begins", "told at its end"])
+def test_whoever_proposes_a_queues_commit_does_not_speak_for_it(scene: Scene, is_announced: bool) -> None:
+    scene.bring()
+    say(scene, 7, "success")
+    event = enter(scene, 7)
+    passed, queued = told(scene, event), event["merge_group"]["head_sha"]
+    propose(scene, queued)
+
+    if is_announced:
+        scene.ran(32, 8, status="in_progress", conclusion=None)
+        tell(scene, 32, "in_progress")
+        assert scene.statuses(queued)[-1] == passed
+        scene.ran(32, 8, conclusion="cancelled")
+        tell(scene, 32)
+    else:
+        scene.ran(32, 8, content=previewed(scene, queued))
+        reconcile_pulls(scene.context())
+
+    assert scene.statuses(queued)[-1] == passed
+    assert scene.world.labelled[8] == ["needs-review"]
+    assert len(scene.bodies(8)) == 1

@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -248,6 +249,17 @@ def test_attack_4_an_artifact_cannot_score_agents_of_others(scene: Scene) -> Non
     assert scene.statuses(sha)[0][0] == "error"
 
 
+def hand_in_scores(scene: Scene, sha: str, agents: Iterable[str]) -> None:
+    """The preview of alice's commit names these agents, each with a score and no fault."""
+    entries = [scene.entry(sha, agent=agent) for agent in agents]
+    results = [make.result(entry, (9.0,), on=POLE, **{"class": "preview", "beacon": "preview"}) for entry in entries]
+    previewed_agents = tuple(
+        PreviewedAgent(login="alice", agent=result.agent, submission_digest=result.submission_digest, results=(result,))
+        for result in results
+    )
+    scene.ran(31, content=zipped(Preview(schema=1, head_sha=sha, evaluator_sha="e" * 40, agents=previewed_agents)))
+
+
 UNCLEAR = "name: A\u00a0name\nalgorithm: none\n".encode()
 
 
@@ -262,13 +274,7 @@ UNCLEAR = "name: A\u00a0name\nalgorithm: none\n".encode()
 @pytest.mark.parametrize("named", [("a",), ("a", "b"), ("b",)])
 def test_attack_6_an_artifact_does_not_say_which_folders_are_good(scene: Scene, named: tuple[str, ...]) -> None:
     sha = scene.push({**agent_files("alice", "a", b"x = 1\n"), **agent_files("alice", "b", b"x = 2\n", UNCLEAR)})
-    entries = [scene.entry(sha, agent=agent) for agent in named]
-    results = [make.result(entry, (9.0,), on=POLE, **{"class": "preview", "beacon": "preview"}) for entry in entries]
-    agents = tuple(
-        PreviewedAgent(login="alice", agent=result.agent, submission_digest=result.submission_digest, results=(result,))
-        for result in results
-    )
-    scene.ran(31, content=zipped(Preview(schema=1, head_sha=sha, evaluator_sha="e" * 40, agents=agents)))
+    hand_in_scores(scene, sha, named)
 
     tell(scene, 31)
 
@@ -288,13 +294,7 @@ def test_attack_6_a_waiting_agent_is_read_though_no_preview_has_room_for_it(scen
         path: content for agent, source in sources.items() for path, content in agent_files("alice", agent, source).items()
     }
     sha = scene.push({**files, **agent_files("alice", "z", b"x = 9\n", UNCLEAR)})
-    played = [scene.entry(sha, agent=agent) for agent in sources]
-    results = [make.result(entry, (9.0,), on=POLE, **{"class": "preview", "beacon": "preview"}) for entry in played]
-    agents = tuple(
-        PreviewedAgent(login="alice", agent=result.agent, submission_digest=result.submission_digest, results=(result,))
-        for result in results
-    )
-    scene.ran(31, content=zipped(Preview(schema=1, head_sha=sha, evaluator_sha="e" * 40, agents=agents)))
+    hand_in_scores(scene, sha, sources)
 
     tell(scene, 31)
 

@@ -1,6 +1,7 @@
 """Scores of returns, with their 95 % intervals and the standard errors that comparisons need."""
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -44,6 +45,8 @@ TAIL = INTERVAL_QUANTILES[0]
 MIN_EQUAL_VALUES = 10
 # Of fewer values more than a quarter may be so low that the error is as large as what they cost.
 MANY_VALUES = 50
+# The chance that a score's upper limit is too low, by which raised values are chosen: that of one in a family of 40.
+BEYOND_LIMIT = TAIL / 40
 # Above this many degrees of freedom the expansion's relative error is below 10⁻¹² (10⁻¹³ at 97.5 %).
 MANY_DEGREES = 500
 # After a step this short only rounding errors are left. They differ between processors, so quantiles are rounded.
@@ -150,9 +153,9 @@ class EstimateArrays(NamedTuple):
     without_tails: Floats
     """Centre and error without very low values, then without very high ones; shape (entries, 2 sides, 2 depths, 2).
 
-    Of a mean the lowest quarter is raised to the next value, of an interquartile mean or few values the lowest half. Of a
-    median the error is that of the resamples above it. The second depth is the mean of which three quarters are raised. For
-    what is no score over episodes all are the centre and the error.
+    At the first depth at most a quarter of a mean's values are raised to the next one, of an interquartile mean or few
+    values half of them; of a median the error is that of the resamples above it. The second depth is the mean with half to
+    three quarters raised. For what is no score over episodes all are the centre and the error.
     """
 
 
@@ -272,34 +275,75 @@ def _without_tails(
     sample: Floats, task: ScoringRule, centre: Floats, error: Floats, medians: _MedianErrors | None
 ) -> Floats:
     """See `EstimateArrays`; `sample` is ascending."""
-    count, without_tails = sample.shape[1], np.empty((len(sample), 2, 2, 2))
+    without_tails = np.empty((len(sample), 2, 2, 2))
     for side, sign, values in ((0, 1, sample), (1, -1, -sample[:, ::-1])):
+        few, many = raised_tails(values, task.score)
         if medians:
             first = sign * centre, medians.mirrored_below if side else medians.mirrored_above
         else:
-            first = _raised(values, task)
-        for depth, (value, its_error) in enumerate((first, _raised_mean(values, 3 * count // 4))):
+            first = scores(few.values, task.score), few.error
+        for depth, (value, its_error) in enumerate((first, (scores(many.values, "mean"), many.error))):
             without_tails[:, side, depth] = np.stack([sign * value, its_error], axis=1)
     without_tails[~np.isfinite(error), ..., 1] = np.inf
     return without_tails
 
 
-def _raised_mean(sample: Floats, depth: int) -> tuple[Floats, Floats]:
-    """Means with so many of the lowest values, half or more, raised to the next one, and their errors."""
-    count, raised = sample.shape[1], np.maximum(sample, sample[:, depth, None])
-    return scores(raised, "mean"), np.sqrt(mirrored_squares(raised) / max(count * (count - 1), 1))
+class RaisedTail(NamedTuple):
+    """Values of which the lowest are raised to the next one."""
+
+    values: Floats
+    """Ascending, shape (rows, values)."""
+    lowest: Floats
+    """To what they are raised, shape (rows,)."""
+    squares: Floats
+    """The sum of squares of their Winsorized deviations, shape (rows,)."""
+    error: Floats
+    """The standard error of their score, shape (rows,)."""
 
 
-def _raised(sample: Floats, task: ScoringRule) -> tuple[Floats, Floats]:
-    """Means or interquartile means, and their errors, without very low values."""
-    count, cut, depth = sample.shape[1], trim_count(sample.shape[1], task.score), tail_depth(sample.shape[1], task.score)
-    raised, size = np.maximum(sample, sample[:, depth, None]), count - 2 * cut
-    winsorized = np.minimum(raised, raised[:, count - cut - 1, None])
-    squares = count * deviation(winsorized) ** 2 if depth < count // 2 else mirrored_squares(winsorized)
-    return scores(raised, task.score), np.sqrt(squares / max(size * (size - 1), 1))
+def raised_tails(sample: Floats, scoring: Scoring) -> tuple[RaisedTail, RaisedTail]:
+    """Few of the lowest values raised, and at least half of them; see `EstimateArrays.without_tails`.
+
+    How many are raised is chosen for each row: as many as make the score's upper limit lowest.
+
+    Args:
+        sample: ascending values, shape (rows, values).
+        scoring: how the few become a score, not used for medians; the many become a mean.
+    """
+    count = sample.shape[1]
+    cut, half = 0 if scoring == "median" else trim_count(count, scoring), count // 2
+    # A quarter of few values may be too few to raise, and is cut off anyway where an interquartile mean ranks.
+    most = int(QUARTER * count) if scoring == "mean" and count >= MANY_VALUES else half
+    errors = student_quantile(max(count - 2 * cut - 1, 1), 1 - BEYOND_LIMIT)
+    few = _least_plausible(sample, cut, _doubled(cut, most), errors)
+    return few, _least_plausible(sample, 0, _doubled(half, 3 * count // 4), errors)
 
 
-def mirrored_squares(raised: Floats) -> Floats:
+def _doubled(base: int, most: int) -> list[int]:
+    """The greatest number, then 1, 2, 4, 8, … more than the least, as far as they are below it."""
+    return [most, *itertools.takewhile(lambda number: number < most, (base + 2**power for power in itertools.count()))]
+
+
+def _least_plausible(sample: Floats, cut: int, depths: Sequence[int], errors: float) -> RaisedTail:
+    """As many values of each row raised as make the trimmed mean's upper limit, so many errors above it, lowest."""
+    count = sample.shape[1]
+    size = count - 2 * cut
+    lowest, squares, limit = np.full((3, len(sample)), np.inf)
+    for depth in depths:
+        raised = np.maximum(sample, sample[:, depth, None])
+        winsorized = np.minimum(raised, raised[:, count - cut - 1, None])
+        own_squares = count * deviation(winsorized) ** 2 if depth < count // 2 else _mirrored_squares(winsorized)
+        own_limit = raised[:, cut : count - cut].mean(axis=1) + errors * _error(own_squares, size)
+        chosen = own_limit < limit if depth != depths[0] else np.ones_like(limit, dtype=np.bool_)
+        lowest[chosen], squares[chosen], limit[chosen] = sample[chosen, depth], own_squares[chosen], own_limit[chosen]
+    return RaisedTail(np.maximum(sample, lowest[:, None]), lowest, squares, _error(squares, size))
+
+
+def _error(squares: Floats, size: int) -> Floats:
+    return np.sqrt(squares / max(size * (size - 1), 1))
+
+
+def _mirrored_squares(raised: Floats) -> Floats:
     """The squares of each row if values spread as far below its lowest one, to which half of them are raised, as above.
 
     What is raised to the median no longer shows how uncertain that is.
@@ -307,11 +351,6 @@ def mirrored_squares(raised: Floats) -> Floats:
     above = raised - raised.min(axis=1, keepdims=True)
     squares: Floats = 2 * (above * above).sum(axis=1)
     return squares
-
-
-def tail_depth(size: int, scoring: Scoring) -> int:
-    """How many of the lowest values are raised: a quarter, or half where a quarter is cut off, or is only a few."""
-    return int(QUARTER * size) if scoring == "mean" and size >= MANY_VALUES else size // 2
 
 
 def without_any_tails(centre: Floats, error: Floats) -> Floats:

@@ -25,13 +25,12 @@ from leaderboard.scoring.intervals import (
     MIN_EQUAL_VALUES,
     EstimateArrays,
     PooledResults,
-    mirrored_squares,
     normal_quantile,
     normal_quantiles,
+    raised_tails,
     student_quantile,
     student_quantiles,
     tail,
-    tail_depth,
 )
 from leaderboard.scoring.metrics import any_sealed, episode_metric, episode_values, oriented_value, ranking_metric
 
@@ -281,14 +280,13 @@ def compare_paired(
 def _paired_without_tails(values: Floats, winsorized: Floats, ordered: Floats, scoring: Scoring) -> list[_PairedValues]:
     """The entries without very low values, as in `EstimateArrays.without_tails`."""
     count = values.shape[1]
-    cut, depth = trim_count(count, scoring), tail_depth(count, scoring)
-    lowest = ordered[:, depth, None]
-    without_tail = np.maximum(winsorized, lowest)
-    raised = _PairedValues.of(without_tail, np.maximum(ordered, lowest)[:, cut : count - cut].mean(axis=1))
-    if depth == count // 2:
-        raised = raised._replace(squares=mirrored_squares(without_tail))
-    most = np.maximum(values, ordered[:, 3 * count // 4, None])
-    return [raised, _PairedValues.of(most, most.mean(axis=1))._replace(squares=mirrored_squares(most))]
+    cut = trim_count(count, scoring)
+    few, many = raised_tails(ordered, scoring)
+    with_few, with_many = np.maximum(winsorized, few.lowest[:, None]), np.maximum(values, many.lowest[:, None])
+    return [
+        _PairedValues.of(with_few, few.values[:, cut : count - cut].mean(axis=1))._replace(squares=few.squares),
+        _PairedValues.of(with_many, with_many.mean(axis=1))._replace(squares=many.squares),
+    ]
 
 
 def smallest_difference(rows: Iterable[TaskRow]) -> float | None:

@@ -94,6 +94,17 @@ def test_who_throws_an_episode_away_on_one_task_is_not_tied_with_the_leader(anch
     assert not thrown.with_leader
 
 
+def test_who_throws_a_crash_away_on_one_task_is_not_tied_with_the_leader():
+    tasks = [make.task(f"task{number}", anchors=(-200, 200)) for number in range(3)]
+    users = [make.entry(login) for login in ("leader", "thrower", "third")]
+    drawn = np.random.default_rng(5).normal([[[180]], [[180]], [[100]]], 20, (3, 3, 100))
+    drawn[1, :, :9] -= 280
+    drawn[1, 0, 0] = -1e9
+    rows = overall(tasks, [(user, task, drawn[i, j]) for i, user in enumerate(users) for j, task in enumerate(tasks)])
+
+    assert not next(row for row in rows if row.entry.login == "thrower").with_leader
+
+
 @pytest.mark.attack(
     "gamble_beyond_what_counts", family="cheating", outcome="called better than an equal one in less than 5 % of cases",
     tries="Loses far more in one episode of thirty than a task counts, which hides how uncertain its score is.",

@@ -70,6 +70,18 @@ def test_who_throws_episodes_away_is_not_tied_with_the_leader_here_either(scorin
     assert (compared.better[-1], compared.worse[0]) == (9, 9)
 
 
+@pytest.mark.parametrize(("scoring", "crashes", "thrown_away"), [("mean", 20, 1), ("mean", 20, 8), ("iqm", 40, 28)])
+@pytest.mark.parametrize("loss", [2000, 1e9])
+def test_who_throws_some_of_its_bad_episodes_away_is_not_tied_with_the_leader_here_either(
+    scoring: Scoring, crashes: int, thrown_away: int, loss: float
+) -> None:
+    values = np.random.default_rng(5).normal([[280], [280], [200]], 20, (3, 100))
+    values[1, :crashes] -= 380
+    values[1, :thrown_away] = -loss
+
+    assert compare_paired(values, scoring).better[1] > 0
+
+
 @pytest.mark.parametrize(("scoring", "episodes", "thrown_away"), [("mean", 10, 6), ("iqm", 20, 12), ("iqm", 40, 22)])
 def test_who_throws_more_than_half_of_few_episodes_away_is_not_tied_with_the_leader_here_either(
     scoring: Scoring, episodes: int, thrown_away: int

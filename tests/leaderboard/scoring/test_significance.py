@@ -145,6 +145,36 @@ def test_who_throws_many_episodes_away_is_not_tied_with_the_leader(score, episod
     assert compared.better[-1] > 15
 
 
+@pytest.mark.attack(
+    "thrown_away_beside_crashes", family="cheating", outcome="behind those that it is behind without them",
+    tries="Is behind only by the episodes in which it crashes, and throws some of these away, to be raised together with all.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("score", "episodes", "crashes", "thrown_away"),
+    [
+        *(("mean", 100, 9, thrown) for thrown in (1, 8)),
+        *(("mean", 100, 20, thrown) for thrown in (1, 3, 15)),
+        *(("mean", 48, 12, thrown) for thrown in (1, 4)),
+        *(("iqm", 100, 40, thrown) for thrown in (26, 33)),
+        *(("median", 100, 60, thrown) for thrown in (51, 56)),
+    ],
+)
+@pytest.mark.parametrize("loss", [2000, 1e9])
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_who_throws_some_of_its_bad_episodes_away_is_not_tied_with_the_leader(
+    score, episodes, crashes, thrown_away, loss, lower_is_better
+):
+    drawn = np.random.default_rng(5).normal([[280], [280], [200]], 20, (3, episodes))
+    drawn[1, :crashes] -= 380
+    drawn[1, :thrown_away] = -loss
+    metric = Metric(name="Return", kind=f"{score}_return", direction="lower" if lower_is_better else "higher")
+    how = EpisodeMetric(id="task", score=score, bounds=None)
+
+    compared = compare_all(oriented(estimates((metric.sign * drawn).tolist(), how), metric))
+
+    assert compared.better[1] > 0
+
+
 @pytest.mark.parametrize(("score", "episodes", "thrown_away", "tries"), [("iqm", 64, 33, 16), ("mean", 64, 17, 75)])
 def test_many_tries_of_the_leader_do_not_tie_it_with_who_throws_episodes_away(score, episodes, thrown_away, tries):
     drawn = np.random.default_rng(1).normal([[280], [-40]], 30, size=(2, episodes))

@@ -207,7 +207,7 @@ def test_functions_fit_in_the_eye() -> None:
 def test_broad_handlers_stand_only_where_foreign_code_ends() -> None:
     allowed = {
         "evaluator.host.attempts.attempt": 1,  # ours is never the agent's
-        "evaluator.host.docker.image_registry": 1,  # what a registry's answer breaks is its owner's failure
+        "evaluator.host.docker.registry_client": 1,  # what a registry's answer breaks is its owner's failure
         "evaluator.host.envs.gym_task": 1,  # an environment's own constructor
         "evaluator.sandbox.load_agent": 2,  # the agent's import and constructor
         "evaluator.sandbox.run_script": 1,  # whatever a script raises is its exit code

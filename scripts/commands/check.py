@@ -222,7 +222,7 @@ def digest_advice(folder: Path, faults: tuple[str, ...]) -> list[str]:
     """For an image named by a tag: the line to write instead, if its registry gives the digest."""
     if not any(TAG_WARNING in line for line in faults):
         return []
-    from evaluator.host.docker.image_registry import Registry
+    from evaluator.host.docker.registry_client import Registry
 
     try:
         value, _ = parse_yaml((folder / MANIFEST_NAME).read_bytes(), MANIFEST_NAME, MAX_SUBMISSION_BYTES)

@@ -13,7 +13,7 @@ from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, print_
 from scripts.github.api.client import GitHub
 from scripts.github.doctor.actions_checks import ACTIONS_CHECKS, runner_checks
 from scripts.github.doctor.repository_checks import PROTECTION_CHECKS, REPOSITORY_CHECKS, check_identity, season_checks
-from scripts.github.doctor.setting_checks import Check, SettingFinding, SettingState, apply_repairs
+from scripts.github.doctor.setting_findings import Check, SettingFinding, SettingState, apply_repairs
 from scripts.options import GITHUB_API, AdministratorToken, ApiAddress, JsonList
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.repository.layout import OWNERS_PLACEHOLDER, REPOSITORY_NAME, repository_name

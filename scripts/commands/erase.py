@@ -11,14 +11,12 @@ from evaluator.model.identifiers import LOGIN
 from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git.git_repository import Credentials, GitError, GitRepository
-from scripts.git.version_origins import final_entries
 from scripts.maintenance.apply_erasure import push_erasure, write_erasure
-from scripts.maintenance.erase_person import ErasedPerson, erase
+from scripts.maintenance.plan_erasure import ErasurePlan, plan_erasure
 from scripts.options import GITHUB_SERVER, ServerAddress
-from scripts.repository.checkout import Checkout, open_checkout
+from scripts.repository.checkout import open_checkout
 from scripts.repository.layout import SUBMISSIONS
-from scripts.repository.moderation_file import MODERATION_FILE, with_entry, with_quarantines_of
-from scripts.runs.weights_branch import drop_weights
+from scripts.repository.moderation_file import MODERATION_FILE
 
 # Lines with the name that are shown.
 _LINES = 20
@@ -34,40 +32,18 @@ def run(
     checkout, now = open_checkout(Path.cwd()), datetime.now(UTC)
     if not LOGIN.fullmatch(login) or login.casefold() == EXAMPLES_LOGIN:
         raise CommandError(USAGE, f"{login[:60]!r} is no GitHub login; write it as in submissions/LOGIN")
-    person = erase(checkout, login, now)
-    moderated = _moderated(checkout, person)  # Before anything is changed: the file can be one that takes no entry.
+    plan = plan_erasure(checkout, login, now)
     clone = GitRepository(checkout.root, Credentials(server_url=server, token=token) if token else None)
     if push:
-        drop_weights(clone, _own_weights(checkout, login), now)  # First: the rest cannot be found again once it is done.
-        push_erasure(clone, person, now)
-    write_erasure(checkout, person, login, moderated)
-    _say_what_is_left(clone, person, login, pushed=push)
+        push_erasure(clone, plan, now)
+    write_erasure(checkout, plan, login)
+    _say_what_is_left(clone, plan, login, pushed=push)
     return OK
 
 
-def _own_weights(checkout: Checkout, login: str) -> set[str]:
-    """The hashes of the weights that only this person's manifests name, also where submissions ended."""
-    entries = [agent.entry() for agent in checkout.read_all()[0]]
-    entries += final_entries(checkout).entries if checkout.has_ended else ()
-    by_owner: dict[bool, set[str]] = {True: set(), False: set()}
-    for entry in entries:
-        by_owner[entry.login.casefold() == login.casefold()] |= {file.sha256 for file in entry.submission.weights}
-    return by_owner[True] - by_owner[False]
-
-
-def _moderated(checkout: Checkout, person: ErasedPerson) -> bytes:
-    """moderation.yml, whose entries keep the places, and what is in quarantine hidden under the new name."""
-    path = checkout.root / MODERATION_FILE
-    content = path.read_bytes() if path.exists() else b""
-    content = with_quarantines_of(content, person.renaming.login, person.renaming.mark)
-    for erasure in person.erasures:
-        content = with_entry(content, "erasures", erasure)
-    return content
-
-
-def _say_what_is_left(clone: GitRepository, person: ErasedPerson, login: str, *, pushed: bool) -> None:
-    mark = person.renaming.mark
-    say(f"{login} is {mark} now: {len(person.results)} results and {len(person.duels)} duels keep their scores and the hash")
+def _say_what_is_left(clone: GitRepository, plan: ErasurePlan, login: str, *, pushed: bool) -> None:
+    mark = plan.renaming.mark
+    say(f"{login} is {mark} now: {len(plan.results)} results and {len(plan.duels)} duels keep their scores and the hash")
     say("that they had; name, account number, logs, messages and links to runs are gone. Nobody else's rank has moved.")
     say("Next:")
     say(f"1. Commit {MODERATION_FILE} and the removal of {SUBMISSIONS}/{login} on main, by a pull request of a maintainer.")

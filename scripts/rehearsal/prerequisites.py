@@ -9,7 +9,7 @@ from scripts.github.api.client import GitHub
 from scripts.github.api.responses import GitHubAccount, PullRequest
 from scripts.github.doctor.actions_checks import check_actions, inactive_workflows
 from scripts.github.doctor.repository_checks import check_access, check_default_branch, check_identity
-from scripts.github.doctor.setting_checks import SettingState
+from scripts.github.doctor.setting_findings import SettingState
 from scripts.rehearsal.rehearsal_observations import printable
 from scripts.rehearsal.working_copy import REHEARSAL_BRANCH
 

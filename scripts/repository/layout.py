@@ -19,7 +19,7 @@ RESULTS, TRACES = "results", "traces"
 MAIN_BRANCH, RESULTS_BRANCH, WEIGHTS_BRANCH = "main", "results", "weights"
 REPOSITORY_NAME = re.compile(rf"{LOGIN.pattern}/[A-Za-z0-9._-]{{1,100}}")
 OFFICIAL_WORKFLOW, PREVIEW_WORKFLOW = "official.yml", "preview.yml"
-EVALUATE_WORKFLOW = "evaluate.yml"
+VERIFIED_PREVIEW_WORKFLOW = "evaluate.yml"
 """Started by `/evaluate`: main's code plays the commit and reports it."""
 OWNERS_PLACEHOLDER = "@pullrank/maintainers"
 """Stands in CODEOWNERS until the host names its owners."""

@@ -20,7 +20,7 @@ from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.docker.evaluator_image import image_archive
 from evaluator.host.docker.image_layers import MAX_ENTRIES, Layer, check_layer, pack_layer
-from evaluator.host.docker.image_registry import Registry
+from evaluator.host.docker.registry_client import Registry
 from evaluator.host.errors import AgentFault
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.usage import MIB

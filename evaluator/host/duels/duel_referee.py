@@ -30,7 +30,7 @@ from evaluator.host.duels.match_pool import (
 from evaluator.host.envs.pettingzoo_game import MASK, PettingZooGame
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.progress import PlayProgress, ReportProgress
-from evaluator.host.sandboxes.channel import TICK, AgentReportedFault, ByteStream
+from evaluator.host.sandboxes.channel import TICK_SECONDS, AgentReportedFault, ByteStream
 from evaluator.host.sandboxes.handshake import Hello, Ready
 from evaluator.host.sandboxes.sandbox import Sandbox
 from evaluator.model.config.limits import Limits
@@ -221,7 +221,7 @@ class MatchLoop:
             peer = self._connections[side]
             if peer.waiting or peer.send_blocked:
                 poll.register(peer.fileno(), select.POLLIN * peer.waiting | select.POLLOUT * peer.send_blocked)
-        poll.poll(1000 * max(0.0, min(seconds, TICK)) + 1)
+        poll.poll(1000 * max(0.0, min(seconds, TICK_SECONDS)) + 1)
 
     def _check_clocks(self, sides: Iterable[int]) -> bool:
         """End the matches whose time has run out; returns whether there were any."""

@@ -58,9 +58,9 @@ def _is_common(url: str) -> bool:
 def other_host_answers() -> bool:
     """Whether a host answers here that serves everybody's files."""
     # Imported late: needed after a failure only.
-    from evaluator.host.docker import image_registry
+    from evaluator.host.docker import registry_client
 
-    return image_registry.other_registry_answers()
+    return registry_client.other_registry_answers()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,13 +18,13 @@ from evaluator.model.config.submission import EXTRA_MODULES
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import visible
 
-TICK = 0.25
+TICK_SECONDS = 0.25
 # Bytes of one send: the kernel begins a new tick for every 32 KiB or so, so an agent could make a long one last as it likes.
 PIECE_BYTES = 1 << 16
 # A tick that takes this many seconds longer was the machine's fault: no agent can keep the referee from waking up.
-STANDSTILL = 1.0
+STANDSTILL_SECONDS = 1.0
 # Seconds of polling before sleeping. Only the host polls: an agent's processor time is limited.
-SPIN = 0.0001
+SPIN_SECONDS = 0.0001
 # The kernel's option that lets a socket receive descriptors, which Python does not name. Those that nobody asked for are
 # closed by the thread that reads, and closing one may last for seconds, such as an epoll of a million watched files.
 _SO_PASSRIGHTS = 83
@@ -103,13 +103,13 @@ class SocketStream:
     """A Unix socket. Its kernel timeout is the tick at which a wait checks its deadline."""
 
     def __init__(self, connection: socket.socket) -> None:
-        tick = struct.pack("ll", 0, int(TICK * 1e6))
+        tick = struct.pack("ll", 0, int(TICK_SECONDS * 1e6))
         connection.setblocking(True)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, tick)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, tick)
         self._is_guarded = _refuse_descriptors(connection)
         self._connection = connection
-        self.spin = SPIN
+        self.spin = SPIN_SECONDS
 
     def send(self, data: bytes, deadline: float) -> None:
         """See `ByteStream`."""
@@ -200,7 +200,7 @@ def accept(listener: socket.socket, seconds: float, has_ended: Callable[[], bool
         AgentFault: it did not connect in time; the message begins with `late`.
         SandboxClosed: the sandbox ended first.
     """
-    listener.settimeout(TICK)
+    listener.settimeout(TICK_SECONDS)
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
@@ -218,8 +218,8 @@ def checked_deadline(deadline: float, since: float) -> float:
         AgentFault: the deadline has passed (timeout).
     """
     now = time.monotonic()
-    if now - since > TICK + STANDSTILL:
-        deadline += now - since - TICK
+    if now - since > TICK_SECONDS + STANDSTILL_SECONDS:
+        deadline += now - since - TICK_SECONDS
     if now > deadline:
         raise AgentFault(Verdict.TIMEOUT, "no answer within the deadline")
     return deadline

@@ -20,10 +20,18 @@ from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME
 from evaluator.host.docker.hidden_files import stand_ins
-from evaluator.host.docker.image_registry import is_common
+from evaluator.host.docker.registry_client import is_common
 from evaluator.host.errors import AgentFault, MachineFault, RegistryFault, SandboxClosed
 from evaluator.host.process_owner import scratch_prefix
-from evaluator.host.sandboxes.channel import TICK, ByteStream, SocketStream, accept, checked_deadline, listen, send_all
+from evaluator.host.sandboxes.channel import (
+    TICK_SECONDS,
+    ByteStream,
+    SocketStream,
+    accept,
+    checked_deadline,
+    listen,
+    send_all,
+)
 from evaluator.host.sandboxes.sandbox import (
     ExitError,
     SandboxSpec,
@@ -84,7 +92,7 @@ class ContainerStream:
     """The channel over standard input and output, for engines that a mounted socket does not reach."""
 
     def __init__(self, connection: socket.socket, log: BoundedLog) -> None:
-        connection.settimeout(TICK)
+        connection.settimeout(TICK_SECONDS)
         self.spin = 0.0
         self._connection = connection
         self._log = log

@@ -8,7 +8,7 @@ from typing import Any
 from scripts.console import CommandError
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import url_segment
-from scripts.github.doctor.setting_checks import Check, SettingChange, SettingFinding, SettingLocation, SettingState, check
+from scripts.github.doctor.setting_findings import Check, SettingChange, SettingFinding, SettingLocation, SettingState, check
 
 # The workflow files and their triggers; a test compares both with the files.
 WORKFLOWS = (

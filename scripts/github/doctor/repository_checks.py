@@ -5,7 +5,7 @@ from typing import Any
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from evaluator.model.config.challenge import Challenge
 from scripts.github.api.client import GitHub
-from scripts.github.doctor.setting_checks import Check, SettingChange, SettingFinding, SettingLocation, SettingState, check
+from scripts.github.doctor.setting_findings import Check, SettingChange, SettingFinding, SettingLocation, SettingState, check
 from scripts.github.workflow.event import TEAMS_VARIABLE
 from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, WEIGHTS_BRANCH
 

@@ -17,7 +17,7 @@ from scripts.github.pull_request.find_pull import latest_run
 from scripts.github.pull_request.judge_preview import PreviewCase, preview_outcome, restart_run
 from scripts.github.pull_request.label_and_status import is_retry_worthwhile
 from scripts.github.workflow.event import COMMIT_SHA, CommentEvent, comment_event
-from scripts.repository.layout import EVALUATE_WORKFLOW, MAIN_BRANCH
+from scripts.repository.layout import MAIN_BRANCH, VERIFIED_PREVIEW_WORKFLOW
 
 WRITERS = ("admin", "write")
 # What is answered by a comment waits once so many points of the hour are used: of the 500 comments that GitHub takes in an
@@ -135,7 +135,7 @@ def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha
         return Reaction.REFUSED, "Only maintainers may have a commit evaluated."
     if not COMMIT_SHA.fullmatch(sha) or sha != pull.head_sha or pull.base_ref != MAIN_BRANCH:
         return Reaction.REFUSED, "The command takes all 40 digits of the pull request's newest commit."
-    context.github.dispatch(EVALUATE_WORKFLOW, MAIN_BRANCH, {"pull": str(pull.number), "sha": sha})
+    context.github.dispatch(VERIFIED_PREVIEW_WORKFLOW, MAIN_BRANCH, {"pull": str(pull.number), "sha": sha})
     return Reaction.STARTED, ""
 
 

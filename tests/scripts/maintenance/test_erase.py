@@ -18,7 +18,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore
-from scripts.maintenance.erase_person import Renaming
+from scripts.maintenance.plan_erasure import Renaming
 from scripts.repository.checkout import Checkout
 from scripts.repository.moderation_file import with_entry
 from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duelled

@@ -15,7 +15,7 @@ from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.doctor import actions_checks
 from scripts.github.doctor.actions_checks import USED_ACTIONS, WORKFLOW_EVENTS, check_reach, check_runners, runner_checks
 from scripts.github.doctor.repository_checks import DATA_RULES, check_identity, season_checks
-from scripts.github.doctor.setting_checks import Check, SettingFinding, SettingState, apply_repairs
+from scripts.github.doctor.setting_findings import Check, SettingFinding, SettingState, apply_repairs
 from tests.github.server import GitHubStandIn
 from tests.github.settings import FRESH
 from tests.github.world import NAME, OWNER, Fault, World

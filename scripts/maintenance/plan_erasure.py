@@ -1,4 +1,4 @@
-"""Takes a person's name, logs and agents out of a board; records keep their scores under a name that stands for nobody."""
+"""What erasing a person changes: name, logs and weights go, and records keep scores under a name that stands for nobody."""
 
 import itertools
 import secrets
@@ -21,7 +21,9 @@ from leaderboard.core.standings import Standings
 from leaderboard.core.store import RECORD_ENDING, RETRIED_INFIX, TRACE_ENDING
 from leaderboard.visibility import StandingsInput
 from scripts.console import USAGE, CommandError
+from scripts.git.version_origins import final_entries
 from scripts.repository.checkout import Checkout
+from scripts.repository.moderation_file import MODERATION_FILE, with_entry, with_quarantines_of
 from scripts.repository.season_file import SeasonFile
 from scripts.standings.recorded_standings import erased_entries, rank_recorded, recorded_input
 
@@ -79,15 +81,17 @@ def _without_words(document: dict[str, object]) -> dict[str, object]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ErasedPerson:
+class ErasurePlan:
     """What erasing somebody changes."""
 
     renaming: Renaming
     results: tuple[tuple[Result, Result], ...]
     """Before and after."""
     duels: tuple[tuple[Duel, Duel], ...]
-    erasures: tuple[Erasure, ...]
-    """For moderation.yml: the versions that keep their places."""
+    moderation: bytes
+    """moderation.yml with the versions that keep their places, and with what is in quarantine under the new name."""
+    weights: frozenset[str]
+    """The hashes of the weights that only this person's manifests name."""
     seasons: SeasonFile
     """For the secrets that are published."""
 
@@ -113,11 +117,12 @@ class ErasedPerson:
         return decrypt_trace(content, before, secret) if secret else content
 
 
-def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
+def plan_erasure(checkout: Checkout, login: str, now: datetime) -> ErasurePlan:
     """What erasing a person would change; nothing is written.
 
     Raises:
-        CommandError: there is nothing of that login, it stands at the end of a season, or somebody else's rank would move.
+        CommandError: there is nothing of that login, it stands at the end of a season, somebody else's rank would move, or
+            moderation.yml takes no entry.
     """
     folded = login.casefold()
     results, duels = checkout.store.read()[0], checkout.store.read_duels()[0]
@@ -131,13 +136,7 @@ def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
     agents = sorted({one.agent for one in named if one.login.casefold() == folded})
     if not agents:
         raise CommandError(USAGE, f"nothing here is of {login}; run 'pullrank recorded' first, or correct the login")
-    if checkout.has_ended and any(entry.login.casefold() == folded for entry in shown.entries):
-        # They are read from the commit that ended submissions, and would be drawn again or wait, under the same name.
-        raise CommandError(
-            USAGE,
-            f"agents of {login} stand at the end of season {checkout.challenge.season}, so nothing was changed; "
-            "erase them once challenge.yml names the next season",
-        )
+    _refuse_at_the_end(checkout, login, shown.entries)
     renaming = Renaming(
         login=folded,
         mark=_mark({one.login.casefold() for one in named}),
@@ -155,13 +154,24 @@ def erase(checkout: Checkout, login: str, now: datetime) -> ErasedPerson:
     _refuse_moved_ranks(
         _ranks(rank_recorded(shown, official=True), folded), _ranks(rank_recorded(after, official=True), renaming.mark)
     )
-    return ErasedPerson(
+    return ErasurePlan(
         renaming=renaming,
-        erasures=erasures,
+        moderation=_moderated(checkout, renaming, erasures),
+        weights=_own_weights(checkout, folded),
         results=tuple((result, renaming.result(measured)) for result, measured in opened),
         duels=tuple((duel, renaming.duel(duel)) for duel in duels if folded in _logins(duel)),
         seasons=checkout.seasons,
     )
+
+
+def _refuse_at_the_end(checkout: Checkout, login: str, entries: Sequence[Entry]) -> None:
+    """Refuse who stands at the end of the season: read from the commit that ended it, they would be drawn again or wait."""
+    if checkout.has_ended and any(entry.login.casefold() == login.casefold() for entry in entries):
+        raise CommandError(
+            USAGE,
+            f"agents of {login} stand at the end of season {checkout.challenge.season}, so nothing was changed; "
+            "erase them once challenge.yml names the next season",
+        )
 
 
 def _without_person(shown: StandingsInput, renaming: Renaming, erasures: Sequence[Erasure]) -> StandingsInput:
@@ -177,6 +187,25 @@ def _without_person(shown: StandingsInput, renaming: Renaming, erasures: Sequenc
             renaming.duel(record) if isinstance(record, Duel) else renaming.result(record) for record in shown.uncounted
         ),
     )  # fmt: skip
+
+
+def _moderated(checkout: Checkout, renaming: Renaming, erasures: Sequence[Erasure]) -> bytes:
+    path = checkout.root / MODERATION_FILE
+    content = path.read_bytes() if path.exists() else b""
+    content = with_quarantines_of(content, renaming.login, renaming.mark)
+    for erasure in erasures:
+        content = with_entry(content, "erasures", erasure)
+    return content
+
+
+def _own_weights(checkout: Checkout, folded: str) -> frozenset[str]:
+    """Those of the login that nobody else's manifest names, also where submissions ended."""
+    entries = [agent.entry() for agent in checkout.read_all()[0]]
+    entries += final_entries(checkout).entries if checkout.has_ended else ()
+    by_owner: dict[bool, set[str]] = {True: set(), False: set()}
+    for entry in entries:
+        by_owner[entry.login.casefold() == folded] |= {file.sha256 for file in entry.submission.weights}
+    return frozenset(by_owner[True] - by_owner[False])
 
 
 def _opened(result: Result, seasons: SeasonFile) -> Result:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.docker import image_registry
+from evaluator.host.docker import registry_client
 from evaluator.host.docker.agent_image import read_config, read_manifest
-from evaluator.host.docker.image_registry import Registry, is_common
+from evaluator.host.docker.registry_client import Registry, is_common
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.model.config.image_reference import ImageReference, TaggedImage
 from evaluator.model.records.result import ASKED_AGAIN
@@ -209,7 +209,7 @@ def test_a_registry_in_trouble_is_not_the_agents_fault(status: int) -> None:
 def test_no_answer_is_the_owners_only_from_a_registry_of_its_own_and_where_others_answer(
     host: str | None, reaches: bool, is_owners: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(image_registry, "other_registry_answers", lambda: reaches)
+    monkeypatch.setattr(registry_client, "other_registry_answers", lambda: reaches)
     with serving(lambda handler: None) as (address, _):
         asked = registry(address)
     monkeypatch.setattr(asked, "_host", host or address)
@@ -221,7 +221,7 @@ def test_no_answer_is_the_owners_only_from_a_registry_of_its_own_and_where_other
 
 
 def test_an_error_of_a_registry_of_its_own_is_the_owners(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(image_registry, "other_registry_answers", lambda: False)
+    monkeypatch.setattr(registry_client, "other_registry_answers", lambda: False)
 
     assert isinstance(faulty(lambda handler: say(handler, 503)), RegistryFault)
 
@@ -366,7 +366,7 @@ def test_redirects_end() -> None:
 )
 def test_an_answer_that_breaks_its_reader_is_its_owners(head: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """As our failure it was never counted, so an owner could choose which matches were."""
-    monkeypatch.setattr(image_registry, "other_registry_answers", lambda: True)
+    monkeypatch.setattr(registry_client, "other_registry_answers", lambda: True)
 
     fault = faulty(lambda handler: handler.wfile.write(b"HTTP/1.0 " + head + b"\r\n\r\n"))
 

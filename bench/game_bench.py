@@ -18,7 +18,8 @@ from bench import agents
 from evaluator.host.deterministic import pinned_variables
 from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
 from evaluator.host.duels.match_pool import MatchSpec
-from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings, replay
+from evaluator.host.duels.openings import draw_openings
+from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, replay
 from evaluator.host.sandboxes.channel import ByteStream
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
@@ -69,7 +70,7 @@ def specs(game: PettingZooGame) -> tuple[MatchSpec, ...]:
     """The matches that every variant plays."""
     name = ("bench", "preview", (DIGEST, DIGEST), game.task.id, game.task.matches)
     seeds, own = opening_seeds(*name), player_seeds(*name)
-    drawn = openings(game, seeds)
+    drawn = draw_openings(game, seeds)
     return tuple(
         MatchSpec(index=i, seed=seeds[i // 2], opening=tuple(drawn[i // 2]), agent_seeds=own[i])
         for i in range(game.task.matches)

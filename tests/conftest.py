@@ -29,7 +29,7 @@ MARKS = {
     "browser": ("tests/browser/",),
     "slow": (
         "tests/docs/test_blocks.py", "tests/docs/test_examples.py", "tests/evaluator/conformance/", "tests/faults/",
-        "tests/load/",
+        "tests/load/", "tests/scripts/pictures/",
         "tests/leaderboard/scoring/test_same_on_every_processor.py", "tests/scripts/commands/",
         "tests/scripts/git/test_path_guard.py", "tests/scripts/git/test_tree_diff.py", "tests/scripts/github/doctor/",
         "tests/scripts/github/official/", "tests/scripts/import_evalai/", "tests/scripts/rehearsal/", "tests/scripts/runs/",

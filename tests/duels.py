@@ -8,7 +8,8 @@ from pathlib import Path
 from evaluator.host.deterministic import pinned_variables
 from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
 from evaluator.host.duels.match_pool import MatchSpec
-from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings
+from evaluator.host.duels.openings import draw_openings
+from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxSpec
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.seeds.derived_seeds import opening_seeds, player_seeds
@@ -53,7 +54,7 @@ def specs(game: PettingZooGame) -> tuple[MatchSpec, ...]:
     task = game.task
     name = (SEASON, "preview", (DIGEST, DIGEST), task.id, task.matches)
     seeds, own = opening_seeds(*name), player_seeds(*name)
-    drawn = openings(game, seeds)
+    drawn = draw_openings(game, seeds)
     return tuple(
         MatchSpec(index=i, seed=seeds[i // 2], opening=tuple(drawn[i // 2]), agent_seeds=own[i]) for i in range(task.matches)
     )

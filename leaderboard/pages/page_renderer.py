@@ -3,30 +3,21 @@
 import json
 from dataclasses import dataclass, field
 
-from markupsafe import Markup
-
 from evaluator.model.config.submission import ADAPTERS, EXTRAS, MODEL_ADAPTERS, SubmissionKind
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import LOGIN, NEW_AGENT
 from evaluator.model.visible_text import HIDDEN_IN_NAMES, HIDDEN_IN_TEXTS
-from leaderboard.api.table_columns import task_columns, task_lines
-from leaderboard.charts import history_charts, interval_charts
 from leaderboard.comments import sample_comments
 from leaderboard.core.entry import AgentName, Entry, RankedEntry
-from leaderboard.core.standings import Standings, TaskStandings, listed_entries
+from leaderboard.core.standings import Standings, listed_entries
 from leaderboard.health import health
-from leaderboard.history import BestScore, LeaderboardHistory, RankHistory
-from leaderboard.pages import episode_replays, game_page, home_page, ledger, page_shell
+from leaderboard.history import LeaderboardHistory
+from leaderboard.pages import game_page, home_page, ledger, page_shell, task_page
 from leaderboard.pages.page_templates import TemplateRenderer, template_environment
-from leaderboard.scoring.metrics import any_sealed, digits
-from leaderboard.scoring.significance import smallest_difference
 from leaderboard.site_context import SiteContext
 from leaderboard.text import format, urls
-from leaderboard.text.format import day, number
 
 FORM_RULES = "submit/form.json"
-# Record scores that the page of a task lists.
-SHOWN_BEST_SCORES = 20
 # Changes of leaders on the page of the season.
 TIMELINE_ROWS = 500
 # Rows of each table on the page of a closed season; the archived leaderboard has all of them.
@@ -71,44 +62,6 @@ def form_rules(standings: Standings, context: SiteContext) -> str:
             "bans": [ban.login for ban in people.ban],
         },
         ensure_ascii=True,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class TaskHistory:
-    """The history of a task's leaderboard."""
-
-    best_chart: Markup
-    best_scores: tuple[BestScore, ...]
-    """The newest scores that were the best when they were measured, newest first."""
-    places_chart: Markup | None
-    """Chart of the places of the first entries; None if no entry has a place now."""
-    rank_histories: tuple[RankHistory, ...]
-    """The entries of that chart, in the order of their colours."""
-
-
-def significant_difference(board: TaskStandings) -> str | None:
-    """The typical smallest significant difference of two scores, formatted; None if unknown, or if it would read as 0."""
-    if any_sealed(row.result for row in board.rows):
-        return None
-    difference = smallest_difference(board.rows)
-    if difference is None or difference < 0.5 * 10 ** -digits(board.task):
-        return None
-    return number(difference, digits(board.task))
-
-
-def task_history(board: TaskStandings, history: LeaderboardHistory) -> TaskHistory | None:
-    """The history of a leaderboard; None before it has results of two days."""
-    best_scores, ranks = history.best_scores(board), history.places_over_time(board)
-    times = [best.at for best in best_scores] + [at for line in ranks for at, _ in line.places]
-    if not best_scores or day(min(times)) == day(max(times)):
-        return None
-    ends = (min(times), max(times))
-    return TaskHistory(
-        best_chart=history_charts.best_score_chart(best_scores, ends, digits(board.task)),
-        best_scores=best_scores[: -SHOWN_BEST_SCORES - 1 : -1],
-        places_chart=history_charts.places_chart(ranks, ends) if ranks else None,
-        rank_histories=ranks,
     )
 
 
@@ -176,13 +129,7 @@ def render_pages(standings: Standings, context: SiteContext, past: LeaderboardHi
     )
     pages[FORM_RULES] = form_rules(standings, context)
     for board in standings.tasks:
-        path = urls.task_page(board.task.id)
-        scale = interval_charts.table_scale(board)
-        pages[path] = renderer.page(
-            path, "task.md.jinja", board=board, task=board.task, scale=scale, history=task_history(board, past),
-            shown_columns=task_columns(board.task), lines=task_lines(board, context.reproduced),
-            difference=significant_difference(board), films=episode_replays.task_films(board, context.episodes),
-        )  # fmt: skip
+        pages[urls.task_page(board.task.id)] = task_page.render_task_page(board, renderer.page, context, past)
     for game in standings.games:
         pages |= game_page.render_game_pages(game, renderer.page, context.frames, context.networks)
     for task in context.hidden:

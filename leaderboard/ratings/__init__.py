@@ -1,1 +1,1 @@
-"""From recorded duels to ratings and the leaderboard of a game."""
+"""From recorded duels to ratings and the leaderboard of a game; `connectivity` and `davidson` know players by number."""

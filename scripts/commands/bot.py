@@ -37,12 +37,13 @@ from scripts.github.workflow.outputs import write_output
 from scripts.github.workflow.plan_context import ending_on_a_slot, parse_plan_context, refuse_secret, season_secret
 from scripts.github.workflow.release_files import write_release
 from scripts.options import Jobs
+from scripts.pictures import episode_branch, render_episodes
 from scripts.repository.checkout import open_checkout
 from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
 from scripts.runs.local_evaluator import open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 from scripts.standings.recorded_standings import recorded_standings
-from scripts.static_site import deployed_site, episode_branch, render_episodes
+from scripts.static_site import deployed_site
 
 run = typer.Typer(help="Commands for the GitHub workflows.", no_args_is_help=True)
 

@@ -9,9 +9,9 @@ from scripts.console import OK, say
 from scripts.git.data_branches import export_files, results_commit
 from scripts.git.git_repository import Credentials, GitError, GitRepository
 from scripts.options import GITHUB_SERVER, ServerAddress
+from scripts.pictures.episode_branch import fetch
+from scripts.pictures.render_episodes import episodes_folder
 from scripts.repository.checkout import open_checkout
-from scripts.static_site.episode_branch import fetch
-from scripts.static_site.render_episodes import episodes_folder
 
 
 def run(

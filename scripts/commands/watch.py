@@ -72,7 +72,7 @@ def _game(checkout: Checkout, entry: AgentFolder, task: str | None, *, wanted: b
 
 def _watch_match(match: OwnMatch, game: Task, target: Path | None) -> int:
     # Imported late: pictures take long to import.
-    from scripts.static_site.game_frames import match_text, save_match_animation, watched_positions
+    from scripts.pictures.game_frames import match_text, save_match_animation, watched_positions
 
     as_text = target is None or target.suffix.lower() == ".txt"
     positions = watched_positions(match.duel, match.index, game, pictures=not as_text)
@@ -95,7 +95,7 @@ def _watch_episode(checkout: Checkout, entry: AgentFolder, task: str | None, epi
     number = episode_number(result, played, episode)
     target = out or checkout.root / "build/watch" / f"{entry.agent}-{played.id}-{number}.webp"
     # Imported late: pictures take long to import.
-    from scripts.static_site.render_episodes import RenderRequest, save_episode_animation
+    from scripts.pictures.render_episodes import RenderRequest, save_episode_animation
 
     path = checkout.store.path_of(result)
     wanted = RenderRequest(

@@ -1,1 +1,1 @@
-"""The static site as a whole: building it, its rendered episodes and game frames, and what was deployed last."""
+"""The static site as a whole: building it, its search index, and what was deployed last."""

@@ -33,12 +33,12 @@ from leaderboard.visibility import hidden_tasks
 from scripts.console import OUR_FAULT, CommandError, say, stderr_console
 from scripts.git.git_repository import GitRepository
 from scripts.git.pull_numbers import pull_numbers_by_agent
+from scripts.pictures.game_frames import rendered_frames
+from scripts.pictures.render_episodes import middle_frame, picture_files, poster_files, rendered_replays
 from scripts.processes import bounded_process
 from scripts.repository.checkout import Checkout
 from scripts.standings.recorded_standings import rank_recorded, recorded_input
 from scripts.static_site import search_index
-from scripts.static_site.game_frames import rendered_frames
-from scripts.static_site.render_episodes import middle_frame, picture_files, poster_files, rendered_replays
 
 PAGE_FILE = "index.html"
 # The build's job ends after 50 minutes, of which rendering may take 25.

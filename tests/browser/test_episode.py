@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 from leaderboard.pages.episode_replays import replay_figure, replay_thumbnail
 from leaderboard.site_context import EpisodeReplay
-from scripts.static_site.render_episodes import sprite_sheet
+from scripts.pictures.render_episodes import sprite_sheet
 from tests.browser.conftest import ROOT, _Quiet
 
 FRAMES, SIDE = 10, 40

@@ -10,7 +10,7 @@ from evaluator.model.config.moderation import VerifiedEntry
 from leaderboard.api import table_columns
 from leaderboard.core.entry import Entry, Estimate
 from leaderboard.core.standings import Standings
-from leaderboard.pages import game_page, page_renderer
+from leaderboard.pages import game_page, task_page
 from leaderboard.site_context import SiteContext
 from tests.browser import table_page
 from tests.browser.table_page import head, settled, status
@@ -96,7 +96,7 @@ def site(tmp_path_factory, request):
     """With every column on the page each kind of cell is drawn both ways."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "every column":
-            for name, page in (("task_columns", page_renderer), ("game_columns", game_page)):
+            for name, page in (("task_columns", task_page), ("game_columns", game_page)):
                 shown = all_shown(getattr(table_columns, name))
                 patch.setattr(table_columns, name, shown)
                 patch.setattr(page, name, shown)

@@ -24,7 +24,8 @@ from evaluator.host.attempts.measurement_request import MeasurementRequest, sand
 from evaluator.host.digests.runtime_digest import with_extras
 from evaluator.host.duels.duel_referee import ConnectedPlayer, DuelSetup, DuelTally, play_duel
 from evaluator.host.duels.match_pool import MatchSpec, PlayedMatch
-from evaluator.host.envs.pettingzoo_game import PettingZooGame, openings
+from evaluator.host.duels.openings import draw_openings
+from evaluator.host.envs.pettingzoo_game import PettingZooGame
 from evaluator.host.errors import AgentFault, MachineFault, RegistryFault, SandboxClosed
 from evaluator.host.loading.submission_folder import SubmissionFolder, stage
 from evaluator.host.process_owner import scratch_folder
@@ -107,7 +108,7 @@ class DuelRequest(MeasurementRequest):
         task = self.game.task
         seeds = self.seeds()
         agent_seeds = player_seeds(self.season, self.beacon, self.digests, task.id, task.matches)
-        positions = [(seed, tuple(opening)) for seed, opening in zip(seeds, openings(self.game, seeds), strict=True)]
+        positions = [(seed, tuple(opening)) for seed, opening in zip(seeds, draw_openings(self.game, seeds), strict=True)]
         return tuple(
             MatchSpec(index=i, seed=positions[i // 2][0], opening=positions[i // 2][1], agent_seeds=agent_seeds[i])
             for i in range(task.matches)

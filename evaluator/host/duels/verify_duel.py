@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import assert_never
 
-from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, openings, replay
+from evaluator.host.duels.openings import draw_openings
+from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, replay
 from evaluator.host.seeds.derived_seeds import opening_seeds
 from evaluator.host.verification import Verification, VerificationStatus, is_same_number, is_stale
 from evaluator.model.base import error_in_words
@@ -64,7 +65,7 @@ def _compare(duel: Duel, game: PettingZooGame) -> Iterator[str]:
     if not all(_whole_numbers(leaf) for leaf in (duel.moves, duel.milliseconds)):
         yield "the moves and the times are not whole numbers"
         return
-    drawn = openings(game, duel.seeds)
+    drawn = draw_openings(game, duel.seeds)
     yield from _replayed(duel, game, drawn)
     made = sum(match.plies for match in duel.matches) - 2 * sum(map(len, drawn))
     if made != sum(player.cost.steps for player in duel.players):

@@ -147,7 +147,8 @@ def test_who_throws_many_episodes_away_is_not_tied_with_the_leader(score, episod
 
 @pytest.mark.attack(
     "thrown_away_beside_crashes", family="cheating", outcome="behind those that it is behind without them",
-    tries="Is behind only by the episodes in which it crashes, and throws some of these away, to be raised together with all.",
+    tries="Is behind only by the episodes in which it crashes, and throws some of these away, "
+    "to be raised together with all.",
 )  # fmt: skip
 @pytest.mark.parametrize(
     ("score", "episodes", "crashes", "thrown_away"),

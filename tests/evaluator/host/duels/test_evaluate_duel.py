@@ -11,8 +11,8 @@ import pytest
 from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.duels.evaluate_duel import FETCH_SPARE, DuelPlayer, DuelRequest, evaluate_duel, order_sides
+from evaluator.host.duels.openings import draw_openings
 from evaluator.host.duels.verify_duel import verify_duel
-from evaluator.host.envs.pettingzoo_game import openings
 from evaluator.host.errors import AgentFault, RegistryFault, SandboxClosed
 from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, SandboxSpec
 from evaluator.host.seeds.derived_seeds import opening_seeds, player_seeds
@@ -115,7 +115,7 @@ def test_the_tickets_are_the_seeds_own() -> None:
 
     assert [spec.index for spec in specs] == list(range(6))
     assert [spec.seed for spec in specs] == [seed for seed in order.seeds() for _ in range(2)]
-    assert [list(spec.opening) for spec in specs[::2]] == openings(order.game, order.seeds())
+    assert [list(spec.opening) for spec in specs[::2]] == draw_openings(order.game, order.seeds())
     assert [spec.opening for spec in specs[::2]] == [spec.opening for spec in specs[1::2]]
     own = player_seeds(SEASON, "preview", order.digests, TASK.id, 6)
     assert tuple(spec.agent_seeds for spec in specs) == own

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaluator.host.duels.openings import draw_openings
 from evaluator.host.duels.verify_duel import verify_duel
-from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, openings, replay
+from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game, replay
 from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model.config.task import ClockSettings, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd, WantedDuel
@@ -274,7 +275,7 @@ def test_other_seeds_are_found(honest: Duel, game: PettingZooGame) -> None:
 
 def test_another_opening_is_found_though_the_moves_are_legal(honest: Duel, game: PettingZooGame) -> None:
     rows = honest.match_moves()
-    drawn = openings(game, honest.seeds)
+    drawn = draw_openings(game, honest.seeds)
     assert [row[:2] for row in rows[::2]] == drawn
     rows[2][0] = (rows[2][0] + 1) % 7
 

@@ -1,4 +1,4 @@
-"""Games are stepped as PettingZoo's own loop steps them, openings are drawn from the seed alone, replays are exact."""
+"""Games are stepped as PettingZoo's own loop steps them, and replays are exact."""
 
 import random
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pettingzoo.classic import connect_four_v3, rps_v2, tictactoe_v3
 
-from evaluator.host.envs.pettingzoo_game import GamePosition, open_game, openings, replay
+from evaluator.host.envs.pettingzoo_game import GamePosition, open_game, replay
 from evaluator.host.errors import EnvironmentFault
 from evaluator.host.seeds.derived_seeds import environment_seed
 from evaluator.model.config.task import Task
@@ -92,44 +92,6 @@ def test_what_is_no_game_of_two_is_refused_in_words(game: str, words: str) -> No
 def test_arguments_that_the_factory_refuses_are_the_hosts_to_mend() -> None:
     with pytest.raises(EnvironmentFault, match="cannot be made"):
         open_game(task(TINY, kwargs={"colour": "red"}))
-
-
-def test_openings_are_a_function_of_the_seeds_and_differ_from_pair_to_pair() -> None:
-    game = open_game(task("pettingzoo.classic.tictactoe_v3", opening=2))
-
-    drawn = openings(game, SEEDS)
-
-    assert drawn == openings(game, SEEDS)
-    assert openings(game, SEEDS[:7]) == drawn[:7]
-    assert len({tuple(opening) for opening in drawn}) == len(SEEDS)
-    assert all(len(opening) == 2 and opening[0] != opening[1] for opening in drawn)
-
-
-def test_openings_are_uniform_over_the_legal_moves() -> None:
-    game = open_game(task("pettingzoo.classic.tictactoe_v3", opening=1))
-    counts = np.zeros(9)
-    for index in range(900):
-        counts[openings(game, [f"{index:032x}"])[0][0]] += 1
-
-    assert ((counts - 100) ** 2 / 100).sum() < 26  # chi square with 8 degrees of freedom, one in a thousand
-
-
-def test_when_there_are_not_enough_openings_some_come_twice() -> None:
-    game = open_game(task("pettingzoo.classic.tictactoe_v3", opening=1))
-
-    drawn = openings(game, SEEDS[:12])
-
-    assert len({tuple(opening) for opening in drawn}) == 9
-    assert len(drawn) == 12
-
-
-def test_an_opening_that_ends_the_game_is_drawn_again_and_taken_only_when_all_do() -> None:
-    all_end = open_game(task(TINY, opening=6, kwargs={"length": 4}))
-
-    assert [len(opening) for opening in openings(all_end, SEEDS[:3])] == [4, 4, 4]
-    some_end = open_game(task("pettingzoo.classic.tictactoe_v3", opening=7))
-    for seed, opening in zip(SEEDS, openings(some_end, SEEDS), strict=True):
-        assert replay(some_end, seed, opening, 0).over is False
 
 
 def test_replay_says_which_side_scored_and_whose_move_it_is() -> None:

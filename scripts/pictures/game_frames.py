@@ -29,7 +29,7 @@ from leaderboard.games.game_drawings import action_word, drawing_of, position_te
 from leaderboard.games.match_replay import end_reason, match_outcome, side_names
 from leaderboard.site_context import AllFrames, ReplayFrames
 from scripts.console import say
-from scripts.static_site.render_episodes import (
+from scripts.pictures.render_episodes import (
     ANIMATION_SIDE,
     TERMINAL_ESCAPES,
     draw_without_screen,

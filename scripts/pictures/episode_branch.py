@@ -13,7 +13,7 @@ from leaderboard.core.store import TRACE_ENDING, write_atomically
 from scripts.console import say
 from scripts.git.data_branches import BranchCommit, DataBranches, object_name, open_branches, tip_of
 from scripts.git.git_repository import GitError, GitRepository
-from scripts.static_site.render_episodes import RenderRequest, not_rendered, render_new, store_file, stored_files
+from scripts.pictures.render_episodes import RenderRequest, not_rendered, render_new, store_file, stored_files
 
 EPISODES_BRANCH = "episodes"
 EPISODES_MESSAGE = "render: the best entries' episodes"

@@ -9,11 +9,11 @@ from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING
 from leaderboard.text.urls import traces_branch_name
 from scripts.commands import bot, recorded
 from scripts.git.git_repository import GitError
+from scripts.pictures import episode_branch as keeping
+from scripts.pictures import render_episodes as rendering
+from scripts.pictures.render_episodes import RenderRequest, episodes_folder, render_requests
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.standings.recorded_standings import recorded_standings
-from scripts.static_site import episode_branch as keeping
-from scripts.static_site import render_episodes as rendering
-from scripts.static_site.render_episodes import RenderRequest, episodes_folder, render_requests
 from tests.evaluations import evaluated
 from tests.scripts.github.remotes import Clone, agent_files, git, make_board
 

@@ -20,8 +20,8 @@ from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import Standings
 from leaderboard.site_context import AllFrames
-from scripts.static_site import game_frames
-from scripts.static_site.game_frames import downscaled, png_data_url, rendered_frames, rendered_matches
+from scripts.pictures import game_frames
+from scripts.pictures.game_frames import downscaled, png_data_url, rendered_frames, rendered_matches
 from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duelled, folder
 
 FIVE = Task(id="five", game="pettingzoo.classic.rps_v2", kwargs={"num_actions": 5, "max_cycles": 3}, opening=0, matches=4)

@@ -15,10 +15,8 @@ from PIL import Image
 
 from evaluator.model.records.result import Result
 from leaderboard.site_context import Episodes
-from scripts.repository.checkout import open_checkout
-from scripts.standings.recorded_standings import recorded_standings
-from scripts.static_site import render_episodes
-from scripts.static_site.render_episodes import (
+from scripts.pictures import render_episodes
+from scripts.pictures.render_episodes import (
     TARGET_SHEET_BYTES,
     RenderRequest,
     episodes_folder,
@@ -35,6 +33,8 @@ from scripts.static_site.render_episodes import (
     stored_rendering,
     text_picture,
 )
+from scripts.repository.checkout import open_checkout
+from scripts.standings.recorded_standings import recorded_standings
 from tests.evaluations import evaluated
 
 CHALLENGE = """title: Test

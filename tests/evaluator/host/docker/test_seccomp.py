@@ -46,9 +46,10 @@ def test_the_profile_lets_through_only_what_it_names(is_gvisor: bool) -> None:
 Sockets = set[tuple[int, int | None, int | None]]
 
 
-def sockets(*, loopback: bool) -> Sockets:
-    """Family, type and protocol of the sockets that may be made; None for any."""
-    rules = [rule for rule in json.loads(seccomp_profile(loopback=loopback))["syscalls"] if rule["names"] == ["socket"]]
+def sockets(*, loopback: bool, is_gvisor: bool = False, action: str = "SCMP_ACT_ALLOW") -> Sockets:
+    """Family, type and protocol of the sockets that may be made, or have another action; None for any."""
+    profile = json.loads(seccomp_profile(loopback=loopback, is_gvisor=is_gvisor))
+    rules = [rule for rule in profile["syscalls"] if rule["names"] == ["socket"] and rule["action"] == action]
     of_types = [argument for rule in rules for argument in rule["args"] if argument["op"] != "SCMP_CMP_EQ"]
     assert {(one["op"], one["index"], one["value"]) for one in of_types} <= {("SCMP_CMP_MASKED_EQ", 1, 0xF)}
     wanted = [{one["index"]: one["valueTwo"] if one in of_types else one["value"] for one in rule["args"]} for rule in rules]
@@ -57,13 +58,20 @@ def sockets(*, loopback: bool) -> Sockets:
 
 def test_only_who_asks_for_the_loopback_makes_internet_sockets() -> None:
     assert sockets(loopback=False) == {(socket.AF_UNIX, None, None)}
+    assert sockets(loopback=False, action="SCMP_ACT_ERRNO") == set()
 
 
-def test_internet_sockets_are_those_of_tcp_and_udp() -> None:
+@pytest.mark.parametrize("is_gvisor", [False, True])
+def test_internet_sockets_are_those_of_tcp_and_in_gvisor_of_udp(is_gvisor: bool) -> None:
     # For any other pair of type and protocol the kernel would have a module looked for.
-    kinds = {(socket.SOCK_STREAM, 0), (socket.SOCK_STREAM, 6), (socket.SOCK_DGRAM, 0), (socket.SOCK_DGRAM, 17)}
-    both: Sockets = {(family, *kind) for family in (socket.AF_INET, socket.AF_INET6) for kind in kinds}
-    assert sockets(loopback=True) == {(socket.AF_UNIX, None, None)} | both
+    kinds = {(socket.SOCK_STREAM, 0), (socket.SOCK_STREAM, 6)}
+    kinds |= {(socket.SOCK_DGRAM, 0), (socket.SOCK_DGRAM, 17)} if is_gvisor else set()
+    families = (socket.AF_INET, socket.AF_INET6)
+    both: Sockets = {(family, *kind) for family in families for kind in kinds}
+    refused: Sockets = set() if is_gvisor else {(family, socket.SOCK_DGRAM, None) for family in families}
+
+    assert sockets(loopback=True, is_gvisor=is_gvisor) == {(socket.AF_UNIX, None, None)} | both
+    assert sockets(loopback=True, is_gvisor=is_gvisor, action="SCMP_ACT_ERRNO") == refused
 
 
 def test_no_container_wakes_or_waits_for_another() -> None:

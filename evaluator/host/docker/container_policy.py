@@ -23,7 +23,9 @@ NARROW_UIDS = range(10_000, 60_000)
 CPU_PERIOD = 100_000
 # Processors until the first observation, while an agent imports; that time counts towards its `cpu_seconds`.
 START_CPUS = 1.0
-ULIMITS = {"nofile": 1024, "core": 0, "msgqueue": 0}
+# A core of one byte: with any other limit, also of none, the kernel starts the machine's handler of crashes if it has one,
+# as root and outside of every limit. `seccomp` lets nobody change it.
+ULIMITS = {"nofile": 1024, "core": 1, "msgqueue": 0}
 # gVisor's own kernel is in the same cgroup: with a limit of 50 it dies at start when its runtime needs another thread.
 GVISOR_THREADS = 200
 

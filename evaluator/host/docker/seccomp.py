@@ -10,6 +10,7 @@ import errno
 import functools
 import json
 import socket
+from collections.abc import Iterator
 from typing import Any
 
 # No fadvise64: a file of the image lies once in the kernel's memory for all containers. Who may clear it from there leaves
@@ -36,11 +37,11 @@ _PROCESSES = """
     arch_prctl capget capset execve execveat exit exit_group fork
     get_robust_list get_thread_area getcpu getegid geteuid getgid getgroups getpgid getpgrp getpid getppid getpriority
     getrandom getresgid getresuid getrlimit getrusage getsid gettid getuid ioprio_get kill pidfd_open pidfd_send_signal
-    prlimit64 restart_syscall rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend
+    restart_syscall rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend
     rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getattr
     sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam
     sched_setscheduler sched_yield set_robust_list set_thread_area set_tid_address setgid setgroups setpgid setpriority
-    setregid setresgid setresuid setreuid setrlimit setsid setuid sigaltstack sysinfo tgkill tkill uname vfork wait4
+    setregid setresgid setresuid setreuid setsid setuid sigaltstack sysinfo tgkill tkill uname vfork wait4
     waitid
 """
 # Calls on existing sockets; the rules below say which sockets may be made.
@@ -72,6 +73,12 @@ PRCTL_OPTIONS = {
     "PR_SET_CHILD_SUBREAPER": 36, "PR_GET_CHILD_SUBREAPER": 37, "PR_SET_NO_NEW_PRIVS": 38, "PR_GET_NO_NEW_PRIVS": 39,
     "PR_SET_THP_DISABLE": 41, "PR_GET_THP_DISABLE": 42, "PR_CAP_AMBIENT": 47, "PR_SET_VMA": 0x53564D41,
 }  # fmt: skip
+# The limits that a process may set; it may read all. Not RLIMIT_CORE: see `ULIMITS` in `container_policy`.
+RESOURCES = {
+    "RLIMIT_CPU": 0, "RLIMIT_FSIZE": 1, "RLIMIT_DATA": 2, "RLIMIT_STACK": 3, "RLIMIT_RSS": 5, "RLIMIT_NPROC": 6,
+    "RLIMIT_NOFILE": 7, "RLIMIT_MEMLOCK": 8, "RLIMIT_AS": 9, "RLIMIT_LOCKS": 10, "RLIMIT_SIGPENDING": 11,
+    "RLIMIT_MSGQUEUE": 12, "RLIMIT_NICE": 13, "RLIMIT_RTPRIO": 14, "RLIMIT_RTTIME": 15,
+}  # fmt: skip
 # Plain Linux, and the question for the current one.
 PERSONALITIES = (0x0, 0xFFFFFFFF)
 # Options of every socket. No SO_LINGER: whoever closes such a socket last may sleep for years, and that is the referee if it
@@ -81,11 +88,30 @@ SOCKET_OPTIONS = {
     "SO_REUSEPORT": 15, "SO_PASSCRED": 16, "SO_RCVLOWAT": 18, "SO_RCVTIMEO": 20, "SO_SNDTIMEO": 21, "SO_ZEROCOPY": 60,
     "SO_RCVTIMEO_NEW": 66, "SO_SNDTIMEO_NEW": 67,
 }  # fmt: skip
-# Levels whose options are all allowed to who may open internet sockets.
-_INTERNET_LEVELS = (socket.IPPROTO_IP, socket.IPPROTO_TCP, socket.IPPROTO_UDP, socket.IPPROTO_IPV6)
-# The only protocols of such sockets; zero is the usual one of the type. No agent needs Multipath TCP, UDP-Lite or ping, and
-# each is more of the kernel that an agent reaches.
-_INTERNET_PROTOCOLS = (0, socket.IPPROTO_TCP, socket.IPPROTO_UDP)
+# Options of internet sockets, by level. What some others are given the kernel keeps, up to 128 KiB for each socket, and it
+# counts for no container: keys, groups, what to send with every packet. An agent held gigabytes so within seconds. And of
+# labels of flows (IPv6) the whole machine has 4,096, so that one agent sees how many another one took.
+INTERNET_OPTIONS = {
+    socket.IPPROTO_IP: {
+        "IP_TOS": 1, "IP_TTL": 2, "IP_MTU_DISCOVER": 10, "IP_BIND_ADDRESS_NO_PORT": 24,
+    },
+    socket.IPPROTO_TCP: {
+        "TCP_NODELAY": 1, "TCP_MAXSEG": 2, "TCP_CORK": 3, "TCP_KEEPIDLE": 4, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 6,
+        "TCP_SYNCNT": 7, "TCP_DEFER_ACCEPT": 9, "TCP_WINDOW_CLAMP": 10, "TCP_QUICKACK": 12, "TCP_USER_TIMEOUT": 18,
+        "TCP_NOTSENT_LOWAT": 25, "TCP_INQ": 36,
+    },
+    socket.IPPROTO_IPV6: {
+        "IPV6_UNICAST_HOPS": 16, "IPV6_MTU_DISCOVER": 23, "IPV6_V6ONLY": 26, "IPV6_TCLASS": 67,
+    },
+}  # fmt: skip
+# The only type of internet sockets, with its protocols; zero is the usual one. No agent needs Multipath TCP or ping, and
+# each is more of the kernel that an agent reaches. For a type without that protocol the kernel starts modprobe at each
+# call, as root and outside of every limit. UDP is gVisor's alone: what waits in the kernel to be sent as one packet, 64 KiB
+# for each socket, counts for no container: 1.4 GiB within seconds as tried. Libraries that ask by a UDP socket which
+# addresses there are go on after EAFNOSUPPORT.
+_TCP, _UDP = (0, socket.IPPROTO_TCP), (0, socket.IPPROTO_UDP)
+# The other bits of a type are flags.
+_SOCKET_TYPES = 0xF
 # The bit by which a futex belongs to one process. Others in a page of the image's files are the same for all containers,
 # since the kernel has that page once: who waits there is woken from another one, thousands of times in a second. Libraries
 # wait so for the ends of threads; they all look again after EAGAIN, so they are slower and none fails. The newer calls,
@@ -106,11 +132,11 @@ def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
     architecture kill the process.
 
     Args:
-        loopback: whether IPv4 and IPv6 sockets may be made. Without a network they reach only the container's own loopback.
+        loopback: whether TCP sockets may be made. Without a network they reach only the container's own loopback.
         is_gvisor: whether the profile is for gVisor, whose other calls fail with EPERM.
     """
     families = (socket.AF_INET, socket.AF_INET6) if loopback else ()
-    levels = _INTERNET_LEVELS if loopback else ()
+    options = {int(socket.SOL_SOCKET): SOCKET_OPTIONS, **(INTERNET_OPTIONS if loopback else {})}
     document = {
         "defaultAction": "SCMP_ACT_ERRNO",
         "defaultErrnoRet": errno.ENOSYS,
@@ -118,21 +144,20 @@ def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
         "syscalls": [
             _rule(_ALLOWED),
             _rule(("socket",), (0, int(socket.AF_UNIX), "SCMP_CMP_EQ")),
+            *_internet_sockets(families, is_gvisor=is_gvisor),
             *(
-                _rule(("socket",), (0, int(family), "SCMP_CMP_EQ"), (2, int(protocol), "SCMP_CMP_EQ"))
-                for family in families
-                for protocol in _INTERNET_PROTOCOLS
-            ),
-            *(_rule(("setsockopt",), (1, int(level), "SCMP_CMP_EQ")) for level in levels),
-            *(
-                _rule(("setsockopt",), (1, int(socket.SOL_SOCKET), "SCMP_CMP_EQ"), (2, option, "SCMP_CMP_EQ"))
-                for option in SOCKET_OPTIONS.values()
+                _rule(("setsockopt",), (1, int(level), "SCMP_CMP_EQ"), (2, option, "SCMP_CMP_EQ"))
+                for level, named in options.items()
+                for option in named.values()
             ),
             _rule(("socketpair",), (0, int(socket.AF_UNIX), "SCMP_CMP_EQ")),
             *(_rule(("ioctl",), (1, number, "SCMP_CMP_EQ")) for number in IOCTL_REQUESTS.values()),
             *(_rule(("prctl",), (0, number, "SCMP_CMP_EQ")) for number in PRCTL_OPTIONS.values()),
             *(_rule(("personality",), (0, number, "SCMP_CMP_EQ")) for number in PERSONALITIES),
             *(_rule(("fcntl",), (1, number, "SCMP_CMP_EQ")) for number in FCNTL_COMMANDS.values()),
+            *(_rule(("setrlimit",), (0, number, "SCMP_CMP_EQ")) for number in RESOURCES.values()),
+            *(_rule(("prlimit64",), (1, number, "SCMP_CMP_EQ")) for number in RESOURCES.values()),
+            _rule(("prlimit64",), (2, 0, "SCMP_CMP_EQ")),
             *_futexes(is_gvisor=is_gvisor),
             _rule(("clone",), (0, _NEW_NAMESPACES, "SCMP_CMP_MASKED_EQ", 0)),
             # clone3 has its flags in memory, where no filter can read them; without it libraries use clone. It is named here
@@ -141,6 +166,19 @@ def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
         ],
     }  # fmt: skip
     return json.dumps(document, sort_keys=True)
+
+
+def _internet_sockets(families: tuple[int, ...], *, is_gvisor: bool) -> Iterator[dict[str, Any]]:
+    """The rules for sockets of these families."""
+    kinds = {socket.SOCK_STREAM: _TCP, **({socket.SOCK_DGRAM: _UDP} if is_gvisor else {})}
+    for family in families:
+        of_family = (0, int(family), "SCMP_CMP_EQ")
+        for kind, protocols in kinds.items():
+            of_kind = (1, _SOCKET_TYPES, "SCMP_CMP_MASKED_EQ", int(kind))
+            yield from (_rule(("socket",), of_family, of_kind, (2, int(one), "SCMP_CMP_EQ")) for one in protocols)
+        if not is_gvisor:
+            udp = _rule(("socket",), of_family, (1, _SOCKET_TYPES, "SCMP_CMP_MASKED_EQ", int(socket.SOCK_DGRAM)))
+            yield {**udp, "action": "SCMP_ACT_ERRNO", "errnoRet": errno.EAFNOSUPPORT}
 
 
 def _futexes(*, is_gvisor: bool) -> tuple[dict[str, Any], ...]:

@@ -16,6 +16,10 @@ def test_nothing_that_the_engine_hides_is_shown() -> None:
     assert set(hidden_paths(Path("/nowhere"))) >= set(OF_THE_ENGINE.split())
 
 
+def test_there_are_no_terminals() -> None:
+    assert "/dev/pts" in hidden_paths(Path("/nowhere"))
+
+
 def test_what_programs_need_stays(tmp_path: Path) -> None:
     folders = """
         block/vda devices/pci0000:00/x devices/virtual/powercap devices/system/node fs/ext4 fs/cgroup kernel/slab

@@ -20,8 +20,8 @@ from scripts.github.workflow.event import COMMIT_SHA, CommentEvent, comment_even
 from scripts.repository.layout import MAIN_BRANCH, VERIFIED_PREVIEW_WORKFLOW
 
 WRITERS = ("admin", "write")
-# What is answered by a comment waits once so many points of the hour are used: of the 500 comments that GitHub takes in an
-# hour most are left for reports.
+# What is answered by a comment gets only a reaction once so many points of the hour are used: GitHub takes 500 comments an
+# hour, and most are left for reports.
 ANSWERED, ANSWERS_POINTS = ("rank", "help"), 300
 # After this many attempts a comment does not start a run again.
 MAX_RUN_ATTEMPTS = 10
@@ -67,14 +67,18 @@ def run_slash_command(context: BotContext) -> int:
         return OK
     limits = context.github.request_limits()
     points = limits.get("graphql")
-    if points and (points.left < COMMANDS_LEAVE_POINTS or (command.name in ANSWERED and points.used >= ANSWERS_POINTS)):
+    if points and points.left < COMMANDS_LEAVE_POINTS:
         say(NOT_NOW.format("points"))
         return OK
-    snapshot = read_pulls(context.github, [comment.number], with_status=False).get(comment.number)
-    if snapshot is None:
-        raise CommandError(OUR_FAULT, f"GitHub does not know #{comment.number}")
-    has_few_requests = "core" in limits and limits["core"].left < COMMANDS_LEAVE_REQUESTS
-    changes = [*_execute(context, comment, snapshot, command, has_few_requests=has_few_requests)]
+    if points and command.name in ANSWERED and points.used >= ANSWERS_POINTS:
+        say(NOT_NOW.format("points"))
+        changes = [_react(comment, Reaction.LATER)]
+    else:
+        snapshot = read_pulls(context.github, [comment.number], with_status=False).get(comment.number)
+        if snapshot is None:
+            raise CommandError(OUR_FAULT, f"GitHub does not know #{comment.number}")
+        has_few_requests = "core" in limits and limits["core"].left < COMMANDS_LEAVE_REQUESTS
+        changes = [*_execute(context, comment, snapshot, command, has_few_requests=has_few_requests)]
     if refused := context.github.mutate(changes):
         raise CommandError(OUR_FAULT, *(f"GitHub refused an answer: {why}" for why in refused.values()))
     return OK
@@ -93,7 +97,11 @@ def _execute(
         reaction, why = _start(context, comment, snapshot.pull, command, has_few_requests=has_few_requests)
         if why:
             say(why)
-    yield GraphQLChange(name="addReaction", input={"subjectId": comment.node_id, "content": reaction.value})
+    yield _react(comment, reaction)
+
+
+def _react(comment: CommentEvent, reaction: Reaction) -> GraphQLChange:
+    return GraphQLChange(name="addReaction", input={"subjectId": comment.node_id, "content": reaction.value})
 
 
 def _start(

@@ -85,7 +85,7 @@ def test_answers_leave_comments_for_reports(scene: Scene, sha: str) -> None:
 
     assert len(scene.bodies()) < 30
     assert scene.world.left["core"] == 1000
-    assert say(scene, "/rank") == []
+    assert say(scene, "/rank") == ["confused"]
     assert say(scene, f"/evaluate {sha}", HOST) == ["rocket"]
 
 

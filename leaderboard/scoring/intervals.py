@@ -1,7 +1,6 @@
 """Scores of returns, with their 95 % intervals and the standard errors that comparisons need."""
 
 import functools
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -15,7 +14,6 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import CONFIDENCE, Estimate
 from leaderboard.scoring.bootstrap import (
-    QUARTER,
     Scoring,
     ScoringRule,
     by_length,
@@ -43,10 +41,8 @@ INTERVAL_QUANTILES = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 TAIL = INTERVAL_QUANTILES[0]
 # Below this many values that are all equal the spread is unknown: of ten, a quarter of all episodes may differ (at 95 %).
 MIN_EQUAL_VALUES = 10
-# Of fewer values more than a quarter may be so low that the error is as large as what they cost.
-MANY_VALUES = 50
-# The chance that a score's upper limit is too low, by which raised values are chosen: that of one in a family of 40.
-BEYOND_LIMIT = TAIL / 40
+# Raised values are chosen for families of so many comparisons; at 100 values, the critical values are at most a fifth apart.
+FAMILIES = np.array([1, 3, 12, 60, 600, 20_000])
 # Above this many degrees of freedom the expansion's relative error is below 10⁻¹² (10⁻¹³ at 97.5 %).
 MANY_DEGREES = 500
 # After a step this short only rounding errors are left. They differ between processors, so quantiles are rounded.
@@ -151,11 +147,11 @@ class EstimateArrays(NamedTuple):
     tries: Floats
     """Versions and draws that the entry was chosen from: `tail` of them is the level of intervals and tests."""
     without_tails: Floats
-    """Centre and error without very low values, then without very high ones; shape (entries, 2 sides, 2 depths, 2).
+    """Centre and error without very low values, then without very high ones; (entries, 2 sides, ways, `FAMILIES`, 2).
 
-    At the first depth at most a quarter of a mean's values are raised to the next one, of an interquartile mean or few
-    values half of them; of a median the error is that of the resamples above it. The second depth is the mean with half to
-    three quarters raised. For what is no score over episodes all are the centre and the error.
+    Up to three quarters of a mean's values are raised to the next one. There are two ways for other scores: of an
+    interquartile mean half of the values are raised, of a median the error is that of the resamples above it; then it is the
+    mean with half to three quarters raised. For what is no score over episodes there is one, the centre and the error.
     """
 
 
@@ -197,7 +193,8 @@ def estimates(returns: Sequence[Sequence[float]], task: ScoringRule, tries: Sequ
         tries: how many versions and draws each entry was chosen from; 1 if left out.
     """
     numbers = np.empty((len(EstimateArrays._fields) - 1, len(returns)))
-    columns = EstimateArrays(*[*numbers, np.empty((len(returns), 2, 2, 2))])
+    ways = 1 if task.score == "mean" else 2
+    columns = EstimateArrays(*[*numbers, np.empty((len(returns), 2, ways, len(FAMILIES), 2))])
     columns.tries[:] = 1 if tries is None else tries
     for rows in by_length(returns):
         sample = sorted_values([returns[row] for row in rows], task.bounds)
@@ -275,87 +272,84 @@ def _without_tails(
     sample: Floats, task: ScoringRule, centre: Floats, error: Floats, medians: _MedianErrors | None
 ) -> Floats:
     """See `EstimateArrays`; `sample` is ascending."""
-    without_tails = np.empty((len(sample), 2, 2, 2))
-    for side, sign, values in ((0, 1, sample), (1, -1, -sample[:, ::-1])):
-        few, many = raised_tails(values, task.score)
+    sides = []
+    for sign, values in ((1, sample), (-1, -sample[:, ::-1])):
+        ways = [[(tail.score, tail.error) for tail in way] for way in raised_tails(values, task.score, len(FAMILIES))]
         if medians:
-            first = sign * centre, medians.mirrored_below if side else medians.mirrored_above
-        else:
-            first = scores(few.values, task.score), few.error
-        for depth, (value, its_error) in enumerate((first, (scores(many.values, "mean"), many.error))):
-            without_tails[:, side, depth] = np.stack([sign * value, its_error], axis=1)
+            mirrored = medians.mirrored_above if sign > 0 else medians.mirrored_below
+            ways.insert(0, [(sign * centre, mirrored)] * len(FAMILIES))
+        sides.append(np.array(ways) * np.array([[sign], [1]]))
+    without_tails = np.moveaxis(np.array(sides), -1, 0)
     without_tails[~np.isfinite(error), ..., 1] = np.inf
     return without_tails
 
 
 class RaisedTail(NamedTuple):
-    """Values of which the lowest are raised to the next one."""
+    """Values of which the lowest are raised to the next one; each array has shape (rows,)."""
 
-    values: Floats
-    """Ascending, shape (rows, values)."""
+    cut: int
+    """How many are trimmed from each end."""
     lowest: Floats
-    """To what they are raised, shape (rows,)."""
+    """To what they are raised."""
+    score: Floats
+    """Their trimmed mean."""
     squares: Floats
-    """The sum of squares of their Winsorized deviations, shape (rows,)."""
+    """The sum of squares of their Winsorized deviations."""
     error: Floats
-    """The standard error of their score, shape (rows,)."""
+    """The standard error of the score."""
 
 
-def raised_tails(sample: Floats, scoring: Scoring) -> tuple[RaisedTail, RaisedTail]:
-    """Few of the lowest values raised, and at least half of them; see `EstimateArrays.without_tails`.
+def raised_tails(sample: Floats, scoring: Scoring, families: int) -> list[list[RaisedTail]]:
+    """Each way of `EstimateArrays.without_tails` for the first `FAMILIES`; of a median only the means.
 
-    How many are raised is chosen for each row: as many as make the score's upper limit lowest.
+    How many are raised is chosen for each row: for each family as many as make the score's upper limit lowest. So whoever is
+    behind at that level with any number of them raised is behind with this one.
 
     Args:
         sample: ascending values, shape (rows, values).
-        scoring: how the few become a score, not used for medians; the many become a mean.
+        scoring: how values become a score.
+        families: how many.
     """
     count = sample.shape[1]
-    cut, half = 0 if scoring == "median" else trim_count(count, scoring), count // 2
-    # A quarter of few values may be too few to raise, and is cut off anyway where an interquartile mean ranks.
-    most = int(QUARTER * count) if scoring == "mean" and count >= MANY_VALUES else half
-    errors = student_quantile(max(count - 2 * cut - 1, 1), 1 - BEYOND_LIMIT)
-    few = _least_plausible(sample, cut, _doubled(cut, most), errors)
-    return few, _least_plausible(sample, 0, _doubled(half, 3 * count // 4), errors)
+    half, most, cut = count // 2, 3 * count // 4, 0 if scoring == "median" else trim_count(count, scoring)
+    errors = student_quantiles(max(count - 2 * cut - 1, 1), 1 - TAIL / FAMILIES[:families])
+    if scoring == "mean":
+        return [_least_plausible(sample, 0, range(most + 1), errors)]
+    means = _least_plausible(sample, 0, range(half, most + 1), errors)
+    return [means] if scoring == "median" else [_least_plausible(sample, cut, range(cut, half + 1), errors), means]
 
 
-def _doubled(base: int, most: int) -> list[int]:
-    """The greatest number, then 1, 2, 4, 8, … more than the least, as far as they are below it."""
-    return [most, *itertools.takewhile(lambda number: number < most, (base + 2**power for power in itertools.count()))]
+def compared_families(pairs: int, tries: Floats) -> int:
+    """How many `FAMILIES` matter among so many differences of entries with such tries."""
+    return 1 + min(int(np.searchsorted(FAMILIES, pairs * TAIL / tail(tries).min(initial=TAIL))), len(FAMILIES) - 1)
 
 
-def _least_plausible(sample: Floats, cut: int, depths: Sequence[int], errors: float) -> RaisedTail:
-    """As many values of each row raised as make the trimmed mean's upper limit, so many errors above it, lowest."""
+def _least_plausible(sample: Floats, cut: int, numbers: range, errors: Floats) -> list[RaisedTail]:
+    """As many values of each row raised, of the given numbers, as make the trimmed mean and so many errors lowest."""
     count = sample.shape[1]
-    size = count - 2 * cut
-    lowest, squares, limit = np.full((3, len(sample)), np.inf)
-    for depth in depths:
-        raised = np.maximum(sample, sample[:, depth, None])
-        winsorized = np.minimum(raised, raised[:, count - cut - 1, None])
-        own_squares = count * deviation(winsorized) ** 2 if depth < count // 2 else _mirrored_squares(winsorized)
-        own_limit = raised[:, cut : count - cut].mean(axis=1) + errors * _error(own_squares, size)
-        chosen = own_limit < limit if depth != depths[0] else np.ones_like(limit, dtype=np.bool_)
-        lowest[chosen], squares[chosen], limit[chosen] = sample[chosen, depth], own_squares[chosen], own_limit[chosen]
-    return RaisedTail(np.maximum(sample, lowest[:, None]), lowest, squares, _error(squares, size))
-
-
-def _error(squares: Floats, size: int) -> Floats:
-    return np.sqrt(squares / max(size * (size - 1), 1))
-
-
-def _mirrored_squares(raised: Floats) -> Floats:
-    """The squares of each row if values spread as far below its lowest one, to which half of them are raised, as above.
-
-    What is raised to the median no longer shows how uncertain that is.
-    """
-    above = raised - raised.min(axis=1, keepdims=True)
-    squares: Floats = 2 * (above * above).sum(axis=1)
-    return squares
+    size, chosen = count - 2 * cut, np.array(numbers)
+    greatest = sample[:, count - cut - 1, None]
+    # Sums of what values are below the greatest one lose no digits, however low the lowest ones are.
+    below = np.minimum(sample - greatest, 0)
+    least = below[:, chosen]
+    sums, squares = (np.cumsum(powers[:, ::-1], axis=1)[:, ::-1][:, chosen] for powers in (below, below * below))
+    score = greatest + (sums + (chosen - cut) * least) / size
+    around_mean = squares + chosen * least**2 - (sums + chosen * least) ** 2 / count
+    # What is raised to the median no longer shows how uncertain that is: as if values spread as far below it as above.
+    mirrored = 2 * (squares - 2 * least * sums + (count - chosen) * least**2)
+    squares = np.maximum(np.where(chosen < count // 2, around_mean, mirrored), 0)
+    error = np.sqrt(squares / max(size * (size - 1), 1))
+    tails = []
+    for margin in errors.tolist():
+        best = (score + margin * error).argmin(axis=1)[:, None]
+        columns = (np.take_along_axis(each, best, axis=1)[:, 0] for each in (sample[:, chosen], score, squares, error))
+        tails.append(RaisedTail(cut, *columns))
+    return tails
 
 
 def without_any_tails(centre: Floats, error: Floats) -> Floats:
     """`EstimateArrays.without_tails` of scores that have none."""
-    return np.tile(np.stack([centre, error], axis=1)[:, None, None], (1, 2, 2, 1))
+    return np.tile(np.stack([centre, error], axis=1)[:, None, None, None], (1, 2, 1, len(FAMILIES), 1))
 
 
 def row_sums(values: Floats) -> Floats:

@@ -20,6 +20,7 @@ from leaderboard.core.entry import AgentName, Entry, Estimate
 from leaderboard.core.parallel import run_in_background
 from leaderboard.core.standings import OverallRow, TaskRow, TaskStandings
 from leaderboard.scoring.intervals import (
+    FAMILIES,
     TAIL,
     EstimateArrays,
     PooledResults,
@@ -63,9 +64,8 @@ class OverallSample(NamedTuple):
     """As in `EstimateArrays`."""
     error: float
     size: float
-    raised: float
-    """The centre without very low values on any task, as in `EstimateArrays.without_tails`."""
-    raised_error: float
+    without_tails: Floats
+    """Centre and error without very low values on any task, shape (`FAMILIES`, 2)."""
 
 
 class _PlayedTask(NamedTuple):
@@ -119,7 +119,8 @@ def overall_samples(boards: Sequence[ScoredResults], measured: Sequence[Estimate
     total = math.fsum(scale.task.weight for scale, _, _ in scales)
     names = sorted({name for _, board, _ in scales for name in board.names})
     row_of = {name: row for row, name in enumerate(names)}
-    centre, variance, raised, raised_variance, spread, has_score = np.zeros((6, len(names)))
+    centre, variance, spread, has_score = np.zeros((4, len(names)))
+    raised, raised_variance = np.zeros((2, len(FAMILIES), len(names)))
     least = np.full(len(names), np.inf)
     for scale, board, estimates in scales:
         scored = np.flatnonzero(~np.isnan(estimates.score))
@@ -131,10 +132,11 @@ def overall_samples(boards: Sequence[ScoredResults], measured: Sequence[Estimate
         part = (share * _counted_error(middle, estimates.error[scored] / unit, size)) ** 2
         centre[rows] += share * counted_scores(middle)
         # Where lower is better, what is raised on this scale are the highest values.
-        value, error = estimates.without_tails[scored, int(scale.one < scale.zero), 0].T
-        lifted = scale.normalised(value)
-        raised[rows] += share * counted_scores(lifted)
-        raised_variance[rows] += (share * _counted_error(lifted, error / unit, size)) ** 2
+        first_way = estimates.without_tails[scored, int(scale.one < scale.zero), 0]
+        for family, (value, error) in enumerate(first_way.transpose(1, 2, 0)):
+            lifted = scale.normalised(value)
+            raised[family, rows] += share * counted_scores(lifted)
+            raised_variance[family, rows] += (share * _counted_error(lifted, error / unit, size)) ** 2
         variance[rows] += part
         spread[rows] += part**2 / freedom
         least[rows] = np.minimum(least[rows], freedom)
@@ -142,8 +144,15 @@ def overall_samples(boards: Sequence[ScoredResults], measured: Sequence[Estimate
     is_known = np.isfinite(variance) & (spread > 0)
     freedom = np.where(is_known, variance**2 / np.where(is_known, spread, 1), least)
     size = 1 + _FREEDOMS[np.maximum(np.searchsorted(_FREEDOMS, freedom * (1 + 1e-9), side="right") - 1, 0)]
-    columns = np.stack([centre, np.sqrt(variance), size.astype(np.float64), raised, np.sqrt(raised_variance)]).T.tolist()
-    return {name: OverallSample(*fields) for name, fields, has in zip(names, columns, has_score, strict=True) if has}
+    columns = zip(
+        centre.tolist(),
+        np.sqrt(variance).tolist(),
+        size.tolist(),
+        np.stack([raised, np.sqrt(raised_variance)]).T,
+        strict=True,
+    )
+    samples = [OverallSample(*fields) for fields in columns]
+    return {name: sample for name, sample, has in zip(names, samples, has_score, strict=True) if has}
 
 
 def _counted_error(centre: Floats, error: Floats, size: Floats) -> Floats:
@@ -318,7 +327,9 @@ def _estimates(
     samples: Mapping[AgentName, OverallSample],
 ) -> EstimateArrays:
     """The mean over tasks, with its interval."""
-    centre, error, size, *raised = np.array([samples[contender.entry.name] for contender in contenders]).T
+    of_contenders = [samples[contender.entry.name] for contender in contenders]
+    centre, error, size = np.array([sample[:3] for sample in of_contenders]).T
+    raised = np.stack([sample.without_tails for sample in of_contenders])
     score = _weighted(counted_scores(values), scales)
     tries = np.array([contender.tries for contender in contenders], dtype=np.float64)
     margin = critical_value(size, tries) * np.where(np.isfinite(error), error, np.nan)
@@ -329,7 +340,7 @@ def _estimates(
     low[is_sealed], high[is_sealed] = np.nan, np.nan
     return EstimateArrays(
         score=score, low=low, high=high, centre=centre, error=error, size=size, tries=tries,
-        without_tails=np.stack([without_any_tails(*raised)[:, 0], without_any_tails(centre, error)[:, 0]], axis=1),
+        without_tails=np.stack([raised[:, None], without_any_tails(centre, error)[:, 0]], axis=1),
     )  # fmt: skip
 
 

@@ -25,6 +25,8 @@ from leaderboard.scoring.intervals import (
     MIN_EQUAL_VALUES,
     EstimateArrays,
     PooledResults,
+    compared_families,
+    deviation,
     normal_quantile,
     normal_quantiles,
     raised_tails,
@@ -125,9 +127,10 @@ def compare_all(measured: EstimateArrays) -> Comparison:
     finite = np.flatnonzero(np.isfinite(measured.error))
     chosen = finite[np.argsort(-measured.centre[finite], kind="stable")]
     centre, variance = measured.centre[chosen], measured.error[chosen] ** 2
-    depths = [measured.without_tails[chosen, 0, depth].T for depth in (0, 1)]
-    if np.array_equal(*depths):
-        del depths[1]
+    families = compared_families(len(chosen) - 1, measured.tries[chosen])
+    choices = np.concatenate(measured.without_tails[chosen, 0, :, :families].transpose(1, 2, 3, 0))
+    different = [choices[0], *(own for before, own in pairwise(choices) if not np.array_equal(before, own))]
+    without_tails = [(raised, error**2) for raised, error in different]
     freedom, tries = (measured.size[chosen] - 1).astype(np.intp), measured.tries[chosen].astype(np.intp)
     critical = CriticalValues(freedom, tries, max(len(chosen) - 1, 1))
     better, worse = np.zeros((2, len(measured.score)), dtype=np.intp)
@@ -140,11 +143,15 @@ def compare_all(measured: EstimateArrays) -> Comparison:
         near = slice(first, stop)
         lead = np.subtract.outer(centre[rows], centre[near])
         statistics = _in_errors(lead, np.add.outer(variance[rows], variance[near]))
-        for raised, error in depths:
-            behind_row = np.subtract.outer(-raised[rows], -centre[near]), np.add.outer(error[rows] ** 2, variance[near])
-            behind_column = np.subtract.outer(centre[rows], raised[near]), np.add.outer(variance[rows], error[near] ** 2)
-            at_least, spread = (np.where(lead > 0, *pair) for pair in zip(behind_column, behind_row, strict=True))
-            statistics = np.maximum(statistics, _in_errors(np.maximum(at_least, 0), spread))
+        # Of two entries the later one is behind.
+        of_rows, of_columns = statistics[:, : rows.stop - first], statistics[:, start - first :]
+        for raised, its_variance in without_tails:
+            lead_over_rows = np.subtract.outer(-raised[rows], -centre[first : rows.stop])
+            spread = np.add.outer(its_variance[rows], variance[first : rows.stop])
+            np.maximum(of_rows, _in_errors(np.maximum(lead_over_rows, 0), spread), out=of_rows)
+            lead_over_columns = np.subtract.outer(centre[rows], raised[start:stop])
+            spread = np.add.outer(variance[rows], its_variance[start:stop])
+            np.maximum(of_columns, _in_errors(np.maximum(lead_over_columns, 0), spread), out=of_columns)
         apart = critical.step_down(statistics, critical.classes(rows, near, lead > 0), first + len(chosen) - stop)
         better[chosen[rows]] = first + row_counts(apart & (lead < 0))
         worse[chosen[rows]] = len(chosen) - stop + row_counts(apart & (lead > 0))
@@ -260,9 +267,10 @@ def compare_paired(
     score = ordered[:, cut : count - cut].mean(axis=1)
     winsorized = np.clip(values, ordered[:, cut, None], ordered[:, count - cut - 1, None])
     plain = _PairedValues.of(winsorized, score)
-    without_tails = _paired_without_tails(values, winsorized, ordered, scoring) if count >= MIN_EQUAL_VALUES else []
     test = _PairedTest(kept, value_range, is_certain=count >= MIN_EQUAL_VALUES)
     among = np.ones(entries, dtype=np.intp) if tries is None else np.array(tries, dtype=np.intp)
+    families = compared_families(entries - 1, among.astype(np.float64))
+    without_tails = _paired_without_tails(values, winsorized, score, scoring, families) if count >= MIN_EQUAL_VALUES else []
     critical = CriticalValues(np.full(entries, max(test.size - 1, 1)), among, max(entries - 1, 1))
     better, worse = np.zeros((2, entries), dtype=np.intp)
     for start in range(0, entries, COMPARED_ENTRIES_AT_ONCE):
@@ -277,16 +285,23 @@ def compare_paired(
     return Comparison(better, worse)
 
 
-def _paired_without_tails(values: Floats, winsorized: Floats, ordered: Floats, scoring: Scoring) -> list[_PairedValues]:
-    """The entries without very low values, as in `EstimateArrays.without_tails`."""
-    count = values.shape[1]
-    cut = trim_count(count, scoring)
-    few, many = raised_tails(ordered, scoring)
-    with_few, with_many = np.maximum(winsorized, few.lowest[:, None]), np.maximum(values, many.lowest[:, None])
-    return [
-        _PairedValues.of(with_few, few.values[:, cut : count - cut].mean(axis=1))._replace(squares=few.squares),
-        _PairedValues.of(with_many, with_many.mean(axis=1))._replace(squares=many.squares),
-    ]
+def _paired_without_tails(
+    values: Floats, winsorized: Floats, score: Floats, scoring: Scoring, families: int
+) -> list[_PairedValues]:
+    """The entries without very low values, as in `EstimateArrays.without_tails`.
+
+    Of a mean it is the differences from the best entry that are raised: among the values themselves one that is thrown away
+    would be raised no further than to those of the episodes in which all have bad luck.
+    """
+    best = values[score.argmax()] if scoring == "mean" else np.zeros(values.shape[1])
+    without_tails = []
+    for own in chain(*raised_tails(np.sort(values - best, axis=1), scoring, families)):
+        kept, lowest = winsorized if own.cut else values, own.lowest[:, None]
+        raised = _PairedValues.of(np.maximum(kept, best + lowest), own.score + best.mean())
+        # Where half and more are raised, what their errors are more than those of the raised values.
+        mirrored = own.squares - values.shape[1] * deviation(np.maximum(kept - best, lowest)) ** 2
+        without_tails.append(raised._replace(squares=raised.squares + np.maximum(mirrored, 0)))
+    return without_tails
 
 
 def smallest_difference(rows: Iterable[TaskRow]) -> float | None:

@@ -82,6 +82,25 @@ def test_who_throws_some_of_its_bad_episodes_away_is_not_tied_with_the_leader_he
     assert compare_paired(values, scoring).better[1] > 0
 
 
+@pytest.mark.attack(
+    "thrown_away_where_all_are_lucky", family="cheating", outcome="behind those that it is behind without them",
+    tries="Throws the episodes of a sealed season away in which all do well, so that others of all look as bad.",
+)  # fmt: skip
+@pytest.mark.parametrize(("episodes", "entries", "lead"), [(20, 2, 6), (40, 5, 4), (100, 10, 3)])
+@pytest.mark.parametrize("thrown_away", [1, 2, 3])
+def test_luck_that_all_share_does_not_hide_what_is_thrown_away(
+    episodes: int, entries: int, lead: float, thrown_away: int
+) -> None:
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        luck = np.sort(random.normal(0, 50, episodes))
+        values = luck + random.normal(0, 3, (entries, episodes))
+        values[-1] -= lead
+        values[-1, -thrown_away:] = -1e5
+
+        assert compare_paired(values, "mean").better[-1] > 0
+
+
 @pytest.mark.parametrize(("scoring", "episodes", "thrown_away"), [("mean", 10, 6), ("iqm", 20, 12), ("iqm", 40, 22)])
 def test_who_throws_more_than_half_of_few_episodes_away_is_not_tied_with_the_leader_here_either(
     scoring: Scoring, episodes: int, thrown_away: int

@@ -147,8 +147,7 @@ def test_who_throws_many_episodes_away_is_not_tied_with_the_leader(score, episod
 
 @pytest.mark.attack(
     "thrown_away_beside_crashes", family="cheating", outcome="behind those that it is behind without them",
-    tries="Is behind only by the episodes in which it crashes, and throws some of these away, "
-    "to be raised together with all.",
+    tries="Is behind only by the episodes in which it crashes, and throws some of these away, so that all are raised.",
 )  # fmt: skip
 @pytest.mark.parametrize(
     ("score", "episodes", "crashes", "thrown_away"),
@@ -174,6 +173,20 @@ def test_who_throws_some_of_its_bad_episodes_away_is_not_tied_with_the_leader(
     compared = compare_all(oriented(estimates((metric.sign * drawn).tolist(), how), metric))
 
     assert compared.better[1] > 0
+
+
+@pytest.mark.parametrize(("episodes", "crashes", "tries"), [(100, 16, 1), (100, 16, 5), (50, 24, 20), (30, 10, 1)])
+@pytest.mark.parametrize("ratio", [1.0, 2.0, 30.0])
+def test_no_number_of_lost_episodes_ties_who_crashes_with_the_leader(episodes, crashes, tries, ratio):
+    """Raised were 1, 2, 4, 8 … only, by one level: nine lost episodes of sixteen crashes looked like one great risk."""
+    drawn = np.random.default_rng(5).normal(280, 20, (2, episodes))
+    drawn[1, :crashes] -= 380
+    boards = [drawn] + [drawn.copy() for _ in range(crashes)]
+    for number, board in enumerate(boards):
+        board[1, :number] = -1e4 * ratio ** np.arange(number)
+    how = EpisodeMetric(id="task", score="mean", bounds=None)
+
+    assert [compare_all(estimates(board.tolist(), how, [tries, 1])).better[1] for board in boards] == [1] * len(boards)
 
 
 @pytest.mark.parametrize(("score", "episodes", "thrown_away", "tries"), [("iqm", 64, 33, 16), ("mean", 64, 17, 75)])

@@ -19,12 +19,15 @@ class Usage:
 
     cpu_seconds: float | None = None
     peak_memory_bytes: int | None = None
+    sockets: int | None = None
+    """The most sockets that its network had at once."""
 
     def or_larger(self, other: "Usage") -> "Usage":
         """The larger of two readings of one sandbox. What it used never shrinks, but the reading of one that ends may."""
         return Usage(
             cpu_seconds=_larger(self.cpu_seconds, other.cpu_seconds),
             peak_memory_bytes=_larger(self.peak_memory_bytes, other.peak_memory_bytes),
+            sockets=_larger(self.sockets, other.sockets),
         )
 
 
@@ -45,6 +48,20 @@ def group_usage(folders: Mapping[str, Path]) -> Usage:
         cpu_seconds=seconds if microseconds is None else microseconds / 1e6,
         peak_memory_bytes=_number_in(folders["memory"] / "memory.max_usage_in_bytes") if peak is None else peak,
     )
+
+
+def sockets_in_network(group: Path, processes: Path = Path("/proc")) -> int | None:
+    """How many sockets there are in the network of a control group's processes, those that no process holds among them.
+
+    Args:
+        group: a directory with the group's `cgroup.procs`.
+        processes: where the machine's processes are listed.
+    """
+    with contextlib.suppress(OSError):
+        for process in (group / "cgroup.procs").read_text().split():
+            with contextlib.suppress(OSError, ValueError, IndexError):  # it may have ended
+                return int((processes / process / "net/sockstat").read_text().split()[2])  # "sockets: used 3"
+    return None
 
 
 def read_fields(path: Path) -> dict[str, int]:

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.host.docker.engine import Engine, container_usage, read_usage
 from evaluator.host.sandboxes.process_sandbox import ControlGroup
-from evaluator.host.usage import Usage
+from evaluator.host.usage import Usage, sockets_in_network
 from tests.hostile.arena import base
 
 PAYLOADS = Path(__file__).parent / "payloads"
@@ -48,6 +48,15 @@ def test_a_containers_group_is_found_in_either_version_and_under_either_driver(
         path.write_text(content)
 
     assert container_usage(tmp_path, "f00d") == Usage(cpu_seconds=2.5, peak_memory_bytes=4096)
+
+
+def test_sockets_are_those_of_a_network_also_where_a_process_has_just_ended(tmp_path: Path) -> None:
+    (tmp_path / "cgroup.procs").write_text("7\n8\n")
+    (tmp_path / "8/net").mkdir(parents=True)
+    (tmp_path / "8/net/sockstat").write_text("sockets: used 513\nTCP: inuse 2 orphan 0 tw 9 alloc 600 mem 4\n")
+
+    assert sockets_in_network(tmp_path, processes=tmp_path) == 513
+    assert sockets_in_network(tmp_path / "none", processes=tmp_path) is None
 
 
 @pytest.mark.parametrize("content", ["", "max\n", "usage_usec much\n"])

@@ -26,6 +26,10 @@ START_CPUS = 1.0
 # A core of one byte: with any other limit, also of none, the kernel starts the machine's handler of crashes if it has one,
 # as root and outside of every limit. `seccomp` lets nobody change it.
 ULIMITS = {"nofile": 1024, "core": 1, "msgqueue": 0}
+# What one TCP socket may hold, and how many connections may wait to be accepted: see `MOST_SOCKETS` in `watchdog`.
+SYSCTLS = {
+    "net.core.somaxconn": "128", "net.ipv4.tcp_rmem": "4096 131072 131072", "net.ipv4.tcp_wmem": "4096 16384 131072",
+}  # fmt: skip
 # gVisor's own kernel is in the same cgroup: with a limit of 50 it dies at start when its runtime needs another thread.
 GVISOR_THREADS = 200
 
@@ -95,6 +99,7 @@ def locked_down(limits: Limits, options: ContainerOptions) -> dict[str, Any]:
         "log_config": LogConfig(type="none"),
         # Docker mounts a writable /dev/mqueue in every IPC mode; a limit of no bytes for queues closes it.
         "ulimits": [Ulimit(name=name, soft=most, hard=most) for name, most in ULIMITS.items()],
+        "sysctls": dict(SYSCTLS) if options.loopback and not is_gvisor else {},
         "binds": {host: dict(mount) for host, mount in options.binds.items()},
         "runtime": options.runtime,
         "cpuset_cpus": ",".join(map(str, options.processors)) or None,

@@ -14,6 +14,7 @@ import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -37,7 +38,7 @@ from evaluator.host.docker.engine_errors import (
 from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME, gpus_fault, runtime_fault
 from evaluator.host.docker.hidden_files import hidden_paths
 from evaluator.host.process_owner import ProcessOwner, current_boot, start_time, this_process
-from evaluator.host.usage import CONTROL_GROUPS, CONTROLLERS, Usage, group_usage
+from evaluator.host.usage import CONTROL_GROUPS, CONTROLLERS, Usage, group_usage, sockets_in_network
 from evaluator.model.config.limits import Limits
 
 
@@ -435,5 +436,5 @@ def container_usage(root: Path, container: str) -> Usage:
         for folders in (dict.fromkeys(CONTROLLERS, root / place), {c: root / c / place for c in CONTROLLERS}):
             usage = group_usage(folders)
             if usage.cpu_seconds is not None:
-                return usage
+                return replace(usage, sockets=sockets_in_network(folders["pids"]))
     return Usage()

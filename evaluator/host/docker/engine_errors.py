@@ -114,7 +114,7 @@ def engine_warnings(version: Mapping[str, Any], info: Mapping[str, Any]) -> list
     if not any(str(option).startswith("name=seccomp") for option in info.get("SecurityOptions") or ()):
         lines.append("the engine filters no system calls (seccomp): strangers' agents have the whole kernel before them")
     if info.get("CgroupVersion") == "1":
-        words = "does not count what internet sockets hold: an agent with 'loopback' takes gigabytes beside its limit"
+        words = "does not count what internet sockets hold: an agent with 'loopback' takes 100 MiB beside its limit"
         lines.append(f"memory is limited by control groups of version 1, which {words}; start the machine with version 2")
     return lines
 

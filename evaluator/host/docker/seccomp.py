@@ -88,6 +88,9 @@ SOCKET_OPTIONS = {
     "SO_REUSEPORT": 15, "SO_PASSCRED": 16, "SO_RCVLOWAT": 18, "SO_RCVTIMEO": 20, "SO_SNDTIMEO": 21, "SO_ZEROCOPY": 60,
     "SO_RCVTIMEO_NEW": 66, "SO_SNDTIMEO_NEW": 67,
 }  # fmt: skip
+# Where there are TCP sockets these two say yes and change nothing: the kernel takes them for wishes anyway, up to 8 MiB for
+# each socket since Linux 6.18, beyond what `SYSCTLS` in `container_policy` lets one hold.
+BUFFER_SIZES = ("SO_SNDBUF", "SO_RCVBUF")
 # Options of internet sockets, by level. What some others are given the kernel keeps, up to 128 KiB for each socket, and it
 # counts for no container: keys, groups, what to send with every packet. An agent held gigabytes so within seconds. And of
 # labels of flows (IPv6) the whole machine has 4,096, so that one agent sees how many another one took.
@@ -117,6 +120,7 @@ _SOCKET_TYPES = 0xF
 # wait so for the ends of threads; they all look again after EAGAIN, so they are slower and none fails. The newer calls,
 # futex_waitv and its kin, are not needed.
 _FUTEX_PRIVATE = 128
+_IGNORED = {"action": "SCMP_ACT_ERRNO", "errnoRet": 0}
 _NO_CLONE3 = {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS}
 # gVisor knows no other error than EPERM (runsc of 2022 and of 2024), after which libraries do not fall back to clone. A call
 # that is to be traced fails with ENOSYS where nobody traces.
@@ -136,7 +140,9 @@ def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
         is_gvisor: whether the profile is for gVisor, whose other calls fail with EPERM.
     """
     families = (socket.AF_INET, socket.AF_INET6) if loopback else ()
-    options = {int(socket.SOL_SOCKET): SOCKET_OPTIONS, **(INTERNET_OPTIONS if loopback else {})}
+    ignored = BUFFER_SIZES if loopback and not is_gvisor else ()
+    plain = {name: number for name, number in SOCKET_OPTIONS.items() if name not in ignored}
+    options = {int(socket.SOL_SOCKET): plain, **(INTERNET_OPTIONS if loopback else {})}
     document = {
         "defaultAction": "SCMP_ACT_ERRNO",
         "defaultErrnoRet": errno.ENOSYS,
@@ -146,10 +152,11 @@ def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
             _rule(("socket",), (0, int(socket.AF_UNIX), "SCMP_CMP_EQ")),
             *_internet_sockets(families, is_gvisor=is_gvisor),
             *(
-                _rule(("setsockopt",), (1, int(level), "SCMP_CMP_EQ"), (2, option, "SCMP_CMP_EQ"))
+                _socket_option(int(level), option)
                 for level, named in options.items()
                 for option in named.values()
             ),
+            *({**_socket_option(int(socket.SOL_SOCKET), SOCKET_OPTIONS[name]), **_IGNORED} for name in ignored),
             _rule(("socketpair",), (0, int(socket.AF_UNIX), "SCMP_CMP_EQ")),
             *(_rule(("ioctl",), (1, number, "SCMP_CMP_EQ")) for number in IOCTL_REQUESTS.values()),
             *(_rule(("prctl",), (0, number, "SCMP_CMP_EQ")) for number in PRCTL_OPTIONS.values()),
@@ -188,6 +195,10 @@ def _futexes(*, is_gvisor: bool) -> tuple[dict[str, Any], ...]:
     private = _rule(("futex",), (1, _FUTEX_PRIVATE, "SCMP_CMP_MASKED_EQ", _FUTEX_PRIVATE))
     shared = _rule(("futex",), (1, _FUTEX_PRIVATE, "SCMP_CMP_MASKED_EQ", 0))
     return private, {**shared, "action": "SCMP_ACT_ERRNO", "errnoRet": errno.EAGAIN}
+
+
+def _socket_option(level: int, option: int) -> dict[str, Any]:
+    return _rule(("setsockopt",), (1, level, "SCMP_CMP_EQ"), (2, option, "SCMP_CMP_EQ"))
 
 
 def _rule(names: tuple[str, ...], *arguments: tuple[Any, ...]) -> dict[str, Any]:

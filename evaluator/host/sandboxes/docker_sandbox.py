@@ -39,7 +39,7 @@ from evaluator.host.sandboxes.sandbox import (
     handed_processors,
     wait_for_start_slot,
 )
-from evaluator.host.sandboxes.watchdog import BoundedLog, Watchdog
+from evaluator.host.sandboxes.watchdog import MOST_SOCKETS, BoundedLog, Watchdog
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.records.result import ASKED_AGAIN, SandboxKind
 from evaluator.model.records.verdict import Verdict
@@ -223,7 +223,8 @@ class DockerSandbox:
         self._stream: SocketStream | ContainerStream | None = None
         self._ended = self._closed = False
         self._starts_faster = config.kind is SandboxKind.DOCKER and spec.limits.cpus < START_CPUS
-        self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds)
+        sockets = MOST_SOCKETS if spec.loopback and config.kind is SandboxKind.DOCKER else None
+        self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds, sockets)
         self._scratch = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))
         try:
             if config.over_socket:
@@ -356,7 +357,7 @@ class DockerSandbox:
             message = f"the agent printed more than {self._limits.log_kib} KiB"
             return AgentFault(Verdict.OUTPUT_LIMIT, message)
         if self._watch.reason:
-            return AgentFault(Verdict.TIMEOUT, self._watch.reason)
+            return AgentFault(self._watch.verdict, self._watch.reason)
         self._refuse_foreign_stop(state)
         code = None if state.get("Running") else state.get("ExitCode")
         if state.get("OOMKilled") or (code == _KILLED and self._ran_out_of_memory()):

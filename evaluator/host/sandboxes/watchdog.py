@@ -1,4 +1,7 @@
-"""What stops a sandbox that exceeds its limits of time and output; the kernel enforces those of memory and processes."""
+"""What stops a sandbox that exceeds its limits of time, output and sockets.
+
+The kernel enforces those of memory and processes.
+"""
 
 import contextlib
 import threading
@@ -12,9 +15,15 @@ from evaluator.model.records.verdict import Verdict
 
 KEPT_LOG_BYTES = 1 << 16
 PERIOD_SECONDS = 1.0
+# Where sockets are counted, since an agent can fill hundreds in a second.
+SHORT_PERIOD_SECONDS = 0.2
 # Longer between two measurements than this, and the machine stood still: an engine that is asked gives up before that.
 LONGEST_PERIOD_SECONDS = 120.0
 FIRST_PAUSE_SECONDS = 0.05
+# No control group counts the connections that nobody has accepted, nor what waits in a socket's queue of errors: an agent
+# with `loopback` held 875 MiB beside 19 that were counted within seven processor seconds, and could go on. `SYSCTLS` in
+# `container_policy` limits what one socket may hold.
+MOST_SOCKETS = 512
 
 
 class BoundedLog:
@@ -47,19 +56,27 @@ class BoundedLog:
 class Watchdog:
     """Measures once a second; `reason` says why it stopped the sandbox, `seen` is the largest measurement.
 
-    At the start it measures more often, since a sandbox that ends within a second cannot be measured afterwards.
+    Sockets are counted more often. At the start it measures more often, too, since a sandbox that ends within a second
+    cannot be measured afterwards.
     """
 
     def __init__(
-        self, limits: Limits, measure: Callable[[], Usage], stop: Callable[[], None], wall_seconds: float | None = None
+        self,
+        limits: Limits,
+        measure: Callable[[], Usage],
+        stop: Callable[[], None],
+        wall_seconds: float | None = None,
+        most_sockets: int | None = None,
     ) -> None:
         self._limits = limits
+        self._most_sockets = most_sockets
         self._wall = limits.wall_seconds if wall_seconds is None else wall_seconds
         self._measure = measure
         self._stop = stop
         self._over = threading.Event()
         self._begun = self._last = time.monotonic()
         self.reason: str | None = None
+        self.verdict = Verdict.TIMEOUT
         self.seen = Usage()
         self._carried_cpu = self._carried_wall = 0.0
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
@@ -95,7 +112,8 @@ class Watchdog:
             if self.reason:
                 self._stop()
                 return
-            if self._over.wait(min(pause, PERIOD_SECONDS)):
+            counts = self._most_sockets is not None and self.seen.sockets is not None
+            if self._over.wait(min(pause, SHORT_PERIOD_SECONDS if counts else PERIOD_SECONDS)):
                 return
             pause *= 2
 
@@ -113,4 +131,7 @@ class Watchdog:
             return f"the agent used more than {self._limits.cpu_seconds:g} processor seconds"
         if wall > self._wall:
             return f"the evaluation took more than {self._wall:g} seconds"
+        if self._most_sockets is not None and (self.seen.sockets or 0) > self._most_sockets:
+            self.verdict = Verdict.OUT_OF_MEMORY
+            return f"the agent had more than {self._most_sockets} sockets at once, whose memory its limit does not count"
         return None

@@ -117,6 +117,17 @@ def test_every_option_of_a_socket_is_named() -> None:
     assert all({argument["index"] for argument in rule["args"]} == {1, 2} for rule in rules)
 
 
+@pytest.mark.parametrize(("loopback", "is_gvisor", "action"), [(True, False, 0), (False, False, None), (True, True, None)])
+def test_nobody_chooses_how_much_a_tcp_socket_holds(loopback: bool, is_gvisor: bool, action: int | None) -> None:
+    rules = [
+        rule
+        for rule in json.loads(seccomp_profile(loopback=loopback, is_gvisor=is_gvisor))["syscalls"]
+        if "setsockopt" in rule["names"] and [argument["value"] for argument in rule["args"]] in ([1, 7], [1, 8])
+    ]
+
+    assert [rule.get("errnoRet") for rule in rules] == [action, action]
+
+
 @pytest.mark.parametrize(
     ("allowed", "module"),
     [(FCNTL_COMMANDS, fcntl), (IOCTL_REQUESTS, termios), (RESOURCES, resource), (SOCKET_OPTIONS, socket),

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from evaluator.host.docker.container_policy import SYSCTLS, ContainerOptions, locked_down
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.sandboxes.docker_sandbox import REMOVAL, DockerConfig, DockerSandbox
 from evaluator.host.sandboxes.sandbox import SandboxKind, SandboxSpec
-from evaluator.host.sandboxes.watchdog import Watchdog
+from evaluator.host.sandboxes.watchdog import MOST_SOCKETS, Watchdog
 from evaluator.host.usage import Usage
 from evaluator.model.config.limits import Limits
 from evaluator.model.records.verdict import Verdict
@@ -184,6 +185,24 @@ def test_time_that_the_machine_slept_is_not_the_agents(monkeypatch: pytest.Monke
     assert watchdog._excess() is None
     now += 40
     assert watchdog._excess() == "the evaluation took more than 100 seconds"
+
+
+def test_too_many_sockets_are_memory_that_no_limit_counts() -> None:
+    watchdog = Watchdog(LIMITS, lambda: Usage(sockets=MOST_SOCKETS + 1), lambda: None, most_sockets=MOST_SOCKETS)
+    elsewhere = Watchdog(LIMITS, lambda: Usage(sockets=MOST_SOCKETS + 1), lambda: None, wall_seconds=0)
+    for each in (watchdog, elsewhere):
+        each.start()
+        each._thread.join(10)
+
+    assert watchdog.verdict is Verdict.OUT_OF_MEMORY
+    assert str(MOST_SOCKETS) in str(watchdog.reason)
+    assert elsewhere.verdict is Verdict.TIMEOUT
+
+
+def test_what_one_socket_holds_is_limited_where_there_are_any() -> None:
+    of = [ContainerOptions(runtime=runtime, loopback=loopback) for runtime in (None, "runsc") for loopback in (True, False)]
+
+    assert [locked_down(LIMITS, options)["sysctls"] for options in of] == [SYSCTLS, {}, {}, {}]
 
 
 def test_a_container_is_measured_as_soon_as_it_runs(opened: Any) -> None:

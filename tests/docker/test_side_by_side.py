@@ -58,8 +58,8 @@ def test_neighbours_share_no_processor_and_change_no_result(docker: SelectedSand
             for container in engine._api.containers(filters={"label": OWNER_LABEL}):
                 with contextlib.suppress(NotFound):
                     settings = engine._api.inspect_container(container["Id"])
-                if json.loads(container["Labels"][OWNER_LABEL])["pid"] in children():
-                    found[container["Id"]] = settings["HostConfig"]["CpusetCpus"]
+                    if json.loads(container["Labels"][OWNER_LABEL])["pid"] in children():
+                        found[container["Id"]] = settings["HostConfig"]["CpusetCpus"]
             if len(found) > 1:
                 sets.append(list(found.values()))
             time.sleep(0.02)

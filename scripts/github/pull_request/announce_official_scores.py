@@ -10,12 +10,12 @@ from leaderboard.comments.comment_states import CommentState, OfficialScore, Wit
 from leaderboard.comments.render_comment import render_comment
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.planning.refusal_reasons import Reason, SubmissionsEnded, reason_in_words
-from scripts.console import OK, say
+from scripts.console import OK, OUR_FAULT, CommandError, say
 from scripts.git.main_entries import entries_of_logins
 from scripts.git.path_guard import by_casefold, check_paths
 from scripts.git.tree_diff import UnreadableError, tree_changes
 from scripts.github.api.client import ANNOUNCEMENTS_LEAVE, GraphQLChange
-from scripts.github.api.pull_snapshots import merged_pulls, read_pulls
+from scripts.github.api.pull_snapshots import PullSnapshot, merged_pulls, read_pulls
 from scripts.github.api.responses import IssueComment, PullRequest
 from scripts.github.pull_request.admission_notes import rules_after_merge
 from scripts.github.pull_request.bot_context import BotContext
@@ -25,6 +25,7 @@ from scripts.github.pull_request.deliver import (
     label_nodes_of,
     make_changes,
     newest_run,
+    noting_defects,
     snapshot_stickies,
     sticky_changes,
 )
@@ -54,23 +55,30 @@ class MergedPull:
 
 
 def announce_merged(context: BotContext) -> int:
-    """Comment on every merged pull request about which there is something new to say."""
-    merges = _unannounced_merges(context)
+    """Comment on every merged pull request about which there is something new to say.
+
+    Raises:
+        CommandError: some could not be told; the others were.
+    """
+    faults: list[str] = []
+    merges = _unannounced_merges(context, faults)
     written = looked_at = 0
     while looked_at < len(merges) and written < PULLS_PER_RUN and _may_ask(context):
         # Pull requests without news do not count: 200 of them would hide all others.
         part = merges[looked_at : looked_at + min(DELIVERED_AT_ONCE, PULLS_PER_RUN - written)]
-        written += _announce(context, part)
+        written += _announce(context, part, faults)
         looked_at += len(part)
     say(f"{looked_at} merged pull requests were looked at.")
     if later := len(merges) - looked_at:
         say(f"{later} merged pull requests are told by a later run, so that the hour's requests last for everybody.")
+    if faults:
+        raise CommandError(OUR_FAULT, *faults)
     return OK
 
 
 def pulls_with_news(context: BotContext) -> Iterator[int]:
     """Numbers of merged pull requests that `announce_merged` would comment on or label. Writes nothing."""
-    merges = _unannounced_merges(context)
+    merges = _unannounced_merges(context, [])
     for begin in range(0, len(merges), DELIVERED_AT_ONCE):
         if not _may_ask(context):
             break
@@ -91,13 +99,17 @@ def _may_ask(context: BotContext) -> bool:
     return all(number is None or number >= ANNOUNCEMENTS_LEAVE for number in left)
 
 
-def _unannounced_merges(context: BotContext) -> list[MergedPull]:
+def _unannounced_merges(context: BotContext, faults: list[str]) -> list[MergedPull]:
     pulls = merged_pulls(context.github, MAIN_BRANCH, PULLS_LOOKED_AT)
     # What is in quarantine is told again, also where everything had been told.
     # All agents are read only where something is in quarantine: for 10,000 that takes seconds.
     entries = context.entries if context.checkout.moderation.quarantines else []
     hidden = {entry.name for entry in entries if entry.quarantined}
-    merges = (read_merge(context, pull) for pull in pulls if hidden or OFFICIAL_LABEL not in pull.labels)
+    merges = []
+    for pull in pulls:
+        if hidden or OFFICIAL_LABEL not in pull.labels:
+            with noting_defects(pull, faults):
+                merges.append(read_merge(context, pull))
     return [
         merge
         for merge in merges
@@ -136,7 +148,7 @@ def read_merge(context: BotContext, pull: PullRequest) -> MergedPull | None:
     )
 
 
-def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
+def _announce(context: BotContext, part: Sequence[MergedPull], faults: list[str]) -> int:
     """Write what is new, and label the pull requests that are done; returns how many were told, new comments twice."""
     snapshots = read_pulls(context.github, [merge.pull.number for merge in part], with_status=False)
     changes: list[tuple[PullRequest, GraphQLChange]] = []
@@ -145,30 +157,41 @@ def _announce(context: BotContext, part: Sequence[MergedPull]) -> int:
         snapshot = snapshots.get(merge.pull.number)
         if snapshot is None:
             continue
-        body, is_complete = _comment(context, merge)
-        stickies = snapshot_stickies(context, snapshot)
-        new_changes: list[GraphQLChange] = []
-        if not _is_commented(stickies, body):
-            if newest_run(stickies) > context.workflow.run_id:
+        with noting_defects(merge.pull, faults):
+            body, is_complete = _comment(context, merge)
+            news = _changes(context, merge, snapshot, body, is_complete=is_complete)
+            if news is None:
                 continue
-            # A merge is final, so nothing is checked again before writing.
-            new_changes += sticky_changes(context, snapshot, body)
-            write_summary(context.workflow.summary_path, body)
-        elif not is_complete:
-            say(f"#{merge.pull.number}: nothing is new.")
-            continue
-        if is_complete:
-            nodes = label_nodes_of(context.github, {OFFICIAL_LABEL})
-            new_changes.append(label_change(snapshot, nodes[OFFICIAL_LABEL]))
-        elif OFFICIAL_LABEL in merge.pull.labels:
-            context.github.remove_label(merge.pull.number, OFFICIAL_LABEL)
-        changes += [(merge.pull, change) for change in new_changes]
-        done[merge.pull.number] = is_complete
+            changes += [(merge.pull, change) for change in news]
+            done[merge.pull.number] = is_complete
     failed = make_changes(context, changes)
     for number, is_complete in done.items():
         words = "told" if is_complete else "told as far as it is recorded"
         say(f"#{number}: {f'GitHub refused a change ({failed[number]})' if number in failed else words}.")
     return len(done) + sum(change.name == "addComment" for _, change in changes)
+
+
+def _changes(
+    context: BotContext, merge: MergedPull, snapshot: PullSnapshot, body: str, *, is_complete: bool
+) -> list[GraphQLChange] | None:
+    """What makes the pull request say this text; None if it is left as it is."""
+    stickies = snapshot_stickies(context, snapshot)
+    changes: list[GraphQLChange] = []
+    if not _is_commented(stickies, body):
+        if newest_run(stickies) > context.workflow.run_id:
+            return None
+        # A merge is final, so nothing is checked again before writing.
+        changes += sticky_changes(context, snapshot, body)
+        write_summary(context.workflow.summary_path, body)
+    elif not is_complete:
+        say(f"#{merge.pull.number}: nothing is new.")
+        return None
+    if is_complete:
+        nodes = label_nodes_of(context.github, {OFFICIAL_LABEL})
+        changes.append(label_change(snapshot, nodes[OFFICIAL_LABEL]))
+    elif OFFICIAL_LABEL in merge.pull.labels:
+        context.github.remove_label(merge.pull.number, OFFICIAL_LABEL)
+    return changes
 
 
 def _is_commented(stickies: list[IssueComment], body: str) -> bool:

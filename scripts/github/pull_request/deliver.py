@@ -5,10 +5,11 @@ repository share a thousand requests in an hour; a commit's status is a request 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from leaderboard.comments.render_comment import comment_run, render_comment
-from scripts.console import say
+from scripts.console import CommandError, say
 from scripts.github.api.client import COMMENTS_LISTED, STATUS_CONTEXT, GitHub, GitHubError, GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, label_nodes, read_pulls
 from scripts.github.api.responses import CommitStatus, IssueComment, PullRequest, bounded_body
@@ -37,7 +38,7 @@ class Delivery:
 def deliver_outcomes(context: BotContext, deliveries: Sequence[Delivery]) -> list[str]:
     """Write comments, labels and statuses of pull requests that are still at their commit and that no later run spoke of.
 
-    At most `DELIVERED_AT_ONCE` of them. Returns a line for each change that GitHub refused.
+    At most `DELIVERED_AT_ONCE` of them. Returns a line for each change that GitHub refused and each text that failed.
     """
     snapshots = read_pulls(context.github, [delivery.pull.number for delivery in deliveries])
     current = [
@@ -75,15 +76,18 @@ def snapshot_stickies(context: BotContext, snapshot: PullSnapshot) -> list[Issue
 def _write_together(context: BotContext, current: Sequence[tuple[Delivery, PullSnapshot]]) -> list[str]:
     """Comments and labels first: a commit whose status is final is not looked at again."""
     labels = label_nodes_of(context.github, _labels_named(current))
-    changes = [
-        (delivery.pull, change)
-        for delivery, snapshot in current
-        for change in (*_comment_changes(context, delivery, snapshot), *_label_changes(delivery, snapshot, labels))
-    ]
+    faults: list[str] = []
+    changes: list[tuple[PullRequest, GraphQLChange]] = []
+    written: list[tuple[Delivery, PullSnapshot]] = []
+    for delivery, snapshot in current:
+        with noting_defects(delivery.pull, faults):
+            new = [*_comment_changes(context, delivery, snapshot), *_label_changes(delivery, snapshot, labels)]
+            changes += [(delivery.pull, change) for change in new]
+            written.append((delivery, snapshot))
     refused = make_changes(context, changes)
-    kept = _statuses_of_others(context, current)
+    kept = _statuses_of_others(context, written)
     # Of two pull requests at one commit the one that says something of the commit has the last word.
-    for delivery, snapshot in sorted(current, key=lambda pair: pair[0].outcome.is_of_commit):
+    for delivery, snapshot in sorted(written, key=lambda pair: pair[0].outcome.is_of_commit):
         if delivery.pull.number not in refused and delivery.pull.number not in kept:
             try:
                 _write_status(context, delivery, snapshot)
@@ -91,7 +95,30 @@ def _write_together(context: BotContext, current: Sequence[tuple[Delivery, PullS
                 if error.status != UNPROCESSABLE:
                     raise
                 refused[delivery.pull.number] = str(error)
-    return [f"#{number}: GitHub refused a change: {why}" for number, why in refused.items()]
+    return [*faults, *(f"#{number}: GitHub refused a change: {why}" for number, why in refused.items())]
+
+
+@contextmanager
+def noting_defects(pull: PullRequest, faults: list[str]) -> Iterator[None]:
+    """Log and note a defect of the bot that one pull request met, so that the others are still told.
+
+    Raises:
+        CommandError: as the body does; further pull requests would meet the same.
+    """
+    try:
+        yield
+    except CommandError:
+        raise
+    # Heads, artifacts and comments are untrusted: no list of exceptions would be complete.
+    except Exception as error:  # noqa: BLE001
+        # The message is not logged: it may quote untrusted text.
+        say(f"#{pull.number}: {type(error).__name__}, which is a defect of the bot; report it")
+        faults.append(unsettled(pull))
+
+
+def unsettled(pull: PullRequest) -> str:
+    """The line of a pull request that a failure left as it is."""
+    return f"#{pull.number} could not be settled; the log of the run says why"
 
 
 def _statuses_of_others(context: BotContext, current: Sequence[tuple[Delivery, PullSnapshot]]) -> set[int]:

@@ -22,7 +22,15 @@ from scripts.github.api.client import REPORTS_LEAVE_REQUESTS, GitHub, RequestLim
 from scripts.github.api.pull_snapshots import PULLS_PER_PAGE, PullSnapshot, recent_pulls
 from scripts.github.api.responses import CommitStatus, PullRequest, WorkflowRun
 from scripts.github.pull_request.bot_context import BotContext
-from scripts.github.pull_request.deliver import DELIVERED_AT_ONCE, Delivery, bot_status, deliver_outcomes, judged_address
+from scripts.github.pull_request.deliver import (
+    DELIVERED_AT_ONCE,
+    Delivery,
+    bot_status,
+    deliver_outcomes,
+    judged_address,
+    noting_defects,
+    unsettled,
+)
 from scripts.github.pull_request.find_pull import (
     WORKFLOW_DISPATCH,
     NoPull,
@@ -427,7 +435,7 @@ def _tell_while_requests_last(context: BotContext, deliveries: Sequence[Delivery
             say(f"{len(deliveries) - begin} pull requests could not be told: {error}")
             faults.append(f"{len(deliveries) - begin} pull requests could not be told; the log of the run says why")
             break
-        except Exception as error:  # noqa: BLE001  # as in `noting_faults`
+        except Exception as error:  # noqa: BLE001  # as in `noting_defects`
             say(f"{len(part)} pull requests: {type(error).__name__}, which is a defect of the bot; report it")
             faults.append(f"{len(part)} pull requests could not be told; the log of the run says why")
             continue
@@ -438,14 +446,9 @@ def _tell_while_requests_last(context: BotContext, deliveries: Sequence[Delivery
 @contextmanager
 def noting_faults(pull: PullRequest, faults: list[str]) -> Iterator[None]:
     """Log and note a failure of one pull request, so that the others are still settled."""
-    try:
-        yield
-    except CommandError as error:
-        say(f"#{pull.number}: {error}")
-    # Heads, artifacts and comments are untrusted: no list of exceptions would be complete.
-    except Exception as error:  # noqa: BLE001
-        # The message is not logged: it may quote untrusted text.
-        say(f"#{pull.number}: {type(error).__name__}, which is a defect of the bot; report it")
-    else:
-        return
-    faults.append(f"#{pull.number} could not be settled; the log of the run says why")
+    with noting_defects(pull, faults):
+        try:
+            yield
+        except CommandError as error:
+            say(f"#{pull.number}: {error}")
+            faults.append(unsettled(pull))

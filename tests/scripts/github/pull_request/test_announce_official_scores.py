@@ -1,5 +1,6 @@
 import pytest
 
+from scripts.console import CommandError
 from scripts.git.git_repository import GitRepository
 from scripts.github.pull_request import announce_official_scores
 from tests.github.world import BOT, PullRequest
@@ -72,6 +73,33 @@ def bring_three(scene: Scene) -> None:
         scene.merge(number)
         entry = scene.entry(scene.clone.head, login)
         scene.record(*(make.result(entry, (9.0, 11.0), on=task) for task in (POLE, LAKE)))
+
+
+@pytest.mark.parametrize("step", ["render_comment", "read_merge"])
+def test_a_merge_whose_text_cannot_be_written_keeps_no_other_from_being_told(
+    scene: Scene, step: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bring_three(scene)
+    whole = getattr(announce_official_scores, step)
+    calls: list[object] = []
+
+    def fail_once(*arguments: object) -> object:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise ValueError("secret words")
+        return whole(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(announce_official_scores, step, fail_once)
+        with pytest.raises(CommandError) as failure:
+            tell(scene)
+
+    (untold,) = [number for number in (7, 8, 9) if not scene.bodies(number)]
+    assert f"#{untold} could not be settled; the log of the run says why" in str(failure.value)
+    assert f"#{untold}: ValueError, which is a defect of the bot; report it" in (log := capsys.readouterr().err)
+    assert "secret words" not in log
+    tell(scene)
+    assert len(scene.bodies(untold)) == 1
 
 
 def test_each_further_merge_costs_few_requests(scene: Scene) -> None:

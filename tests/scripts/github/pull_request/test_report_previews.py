@@ -3,10 +3,11 @@ import time
 import pytest
 
 from evaluator.model.records.preview import Preview, PreviewedAgent
+from leaderboard.comments.comment_states import CommentContext, CommentState
 from scripts.console import CommandError
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.client import COMMENTS_LISTED, GitHub, RequestLimit
-from scripts.github.pull_request import report_previews
+from scripts.github.pull_request import deliver, report_previews
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.judge_preview import PreviewCase
 from scripts.github.pull_request.label_and_status import Outcome
@@ -347,6 +348,35 @@ def test_a_change_that_github_refuses_is_said_and_fails_the_report(scene: Scene,
 
     assert scene.statuses(scene.world.pulls[number].head_sha) == []
     tell(scene, 100 + number)
+    assert len(scene.bodies(number)) == 1
+
+
+def test_a_text_that_cannot_be_written_keeps_nobody_else_from_being_told(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = refuse_many(scene)
+    whole = deliver.render_comment
+    calls: list[object] = []
+
+    def render(state: CommentState, context: CommentContext) -> str:
+        calls.append(state)
+        if len(calls) == 3:
+            raise ValueError("secret words")
+        return whole(state, context)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(deliver, "render_comment", render)
+        with pytest.raises(CommandError) as failure:
+            tell(scene, 120)
+
+    untold = [number for number in numbers if not scene.bodies(number)]
+    assert len(untold) == 1
+    (number,) = untold
+    assert f"#{number} could not be settled; the log of the run says why" in str(failure.value)
+    assert f"#{number}: ValueError, which is a defect of the bot; report it" in (log := capsys.readouterr().err)
+    assert "secret words" not in log
+    assert scene.statuses(scene.world.pulls[number].head_sha) == []
+    tell(scene, 120)  # Without a status it is looked at again.
     assert len(scene.bodies(number)) == 1
 
 

@@ -9,6 +9,7 @@ calls.
 import errno
 import functools
 import json
+import resource
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -67,13 +68,15 @@ IOCTL_REQUESTS = {
     "TCGETS": 0x5401, "TCSETS": 0x5402, "TCSETSW": 0x5403, "TCSETSF": 0x5404, "TIOCGPGRP": 0x540F, "TIOCSPGRP": 0x5410,
     "TIOCGWINSZ": 0x5413, "FIONREAD": 0x541B, "FIONBIO": 0x5421, "FIONCLEX": 0x5450, "FIOCLEX": 0x5451,
 }  # fmt: skip
+# No PR_SET_VMA: the names that it gives to parts of memory count for no container.
 PRCTL_OPTIONS = {
     "PR_SET_PDEATHSIG": 1, "PR_GET_PDEATHSIG": 2, "PR_GET_DUMPABLE": 3, "PR_SET_DUMPABLE": 4, "PR_SET_NAME": 15,
     "PR_GET_NAME": 16, "PR_GET_SECCOMP": 21, "PR_CAPBSET_READ": 23, "PR_GET_TIMERSLACK": 30,
     "PR_SET_CHILD_SUBREAPER": 36, "PR_GET_CHILD_SUBREAPER": 37, "PR_SET_NO_NEW_PRIVS": 38, "PR_GET_NO_NEW_PRIVS": 39,
-    "PR_SET_THP_DISABLE": 41, "PR_GET_THP_DISABLE": 42, "PR_CAP_AMBIENT": 47, "PR_SET_VMA": 0x53564D41,
+    "PR_SET_THP_DISABLE": 41, "PR_GET_THP_DISABLE": 42, "PR_CAP_AMBIENT": 47,
 }  # fmt: skip
-# The limits that a process may set; it may read all. Not RLIMIT_CORE: see `ULIMITS` in `container_policy`.
+# The limits that a process may set; it may read all. Setting RLIMIT_CORE says yes and changes nothing: see `ULIMITS` in
+# `container_policy`. In gVisor it is refused, whose profiles know no such answer.
 RESOURCES = {
     "RLIMIT_CPU": 0, "RLIMIT_FSIZE": 1, "RLIMIT_DATA": 2, "RLIMIT_STACK": 3, "RLIMIT_RSS": 5, "RLIMIT_NPROC": 6,
     "RLIMIT_NOFILE": 7, "RLIMIT_MEMLOCK": 8, "RLIMIT_AS": 9, "RLIMIT_LOCKS": 10, "RLIMIT_SIGPENDING": 11,
@@ -165,6 +168,7 @@ def seccomp_profile(*, loopback: bool, is_gvisor: bool = False) -> str:
             *(_rule(("setrlimit",), (0, number, "SCMP_CMP_EQ")) for number in RESOURCES.values()),
             *(_rule(("prlimit64",), (1, number, "SCMP_CMP_EQ")) for number in RESOURCES.values()),
             _rule(("prlimit64",), (2, 0, "SCMP_CMP_EQ")),
+            *(() if is_gvisor else _ignored_limits_of_cores()),
             *_futexes(is_gvisor=is_gvisor),
             _rule(("clone",), (0, _NEW_NAMESPACES, "SCMP_CMP_MASKED_EQ", 0)),
             # clone3 has its flags in memory, where no filter can read them; without it libraries use clone. It is named here
@@ -195,6 +199,12 @@ def _futexes(*, is_gvisor: bool) -> tuple[dict[str, Any], ...]:
     private = _rule(("futex",), (1, _FUTEX_PRIVATE, "SCMP_CMP_MASKED_EQ", _FUTEX_PRIVATE))
     shared = _rule(("futex",), (1, _FUTEX_PRIVATE, "SCMP_CMP_MASKED_EQ", 0))
     return private, {**shared, "action": "SCMP_ACT_ERRNO", "errnoRet": errno.EAGAIN}
+
+
+def _ignored_limits_of_cores() -> Iterator[dict[str, Any]]:
+    core = (int(resource.RLIMIT_CORE), "SCMP_CMP_EQ")
+    for rule in (_rule(("setrlimit",), (0, *core)), _rule(("prlimit64",), (1, *core), (2, 0, "SCMP_CMP_NE"))):
+        yield {**rule, **_IGNORED}
 
 
 def _socket_option(level: int, option: int) -> dict[str, Any]:

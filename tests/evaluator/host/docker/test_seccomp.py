@@ -99,15 +99,20 @@ def test_no_socket_is_told_to_linger(loopback: bool) -> None:
     assert {rule[1] for rule in wanted} == ({0, 1, 6, 41} if loopback else {1})
 
 
-def test_the_limit_of_a_core_is_read_only() -> None:
+def test_setting_the_limit_of_a_core_changes_nothing() -> None:
     rules = json.loads(seccomp_profile(loopback=True))["syscalls"]
     where = {"setrlimit": 0, "prlimit64": 1}
     named = [rule for rule in rules if where.keys() & set(rule["names"])]
-    conditions = {(*rule["names"], *((one["index"], one["value"]) for one in rule["args"])) for rule in named}
+    conditions = {
+        (*rule["names"], rule.get("errnoRet"), *((one["index"], one["value"], one["op"][9:]) for one in rule["args"]))
+        for rule in named
+    }
 
-    assert {one["op"] for rule in named for one in rule["args"]} == {"SCMP_CMP_EQ"}
-    others = set(range(16)) - {resource.RLIMIT_CORE}
-    assert conditions == {("prlimit64", (2, 0))} | {(call, (at, one)) for call, at in where.items() for one in others}
+    core = resource.RLIMIT_CORE
+    others = {(call, None, (at, one, "EQ")) for call, at in where.items() for one in set(range(16)) - {core}}
+    read = ("prlimit64", None, (2, 0, "EQ"))
+    ignored = {("setrlimit", 0, (0, core, "EQ")), ("prlimit64", 0, (1, core, "EQ"), (2, 0, "NE"))}
+    assert conditions == {read} | others | ignored
 
 
 def test_every_option_of_a_socket_is_named() -> None:

@@ -76,7 +76,7 @@ for flags in (NEWUSER, NEWNET, NEWUSER | NEWNET):
     found[f"clone {flags:x}"] = call(56 if column == 0 else 220, flags | 17)
 # Flags in memory, which no filter can read.
 found["clone3"] = call(435, ctypes.byref((ctypes.c_uint64 * 8)(NEWUSER)), 64)
-for option in (22, 35, 0x59616D61):  # PR_SET_SECCOMP, PR_SET_MM, PR_SET_PTRACER
+for option in (22, 35, 0x59616D61, 0x53564D41):  # PR_SET_SECCOMP, PR_SET_MM, PR_SET_PTRACER, PR_SET_VMA
     found[f"prctl {option}"] = call(157 if column == 0 else 167, option, 1)
 found["TIOCSTI"] = call(16 if column == 0 else 29, 1, 0x5412, ctypes.byref(ctypes.c_char(b"x")))
 found["personality"] = call(135 if column == 0 else 92, 0x0400000)  # READ_IMPLIES_EXEC

@@ -24,7 +24,8 @@ from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, S
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.metric import Direction, Metric
 from evaluator.model.config.task import Task
-from evaluator.model.config.training_script import MAX_OPEN_ENVIRONMENTS, ScriptRecord, ScriptRules
+from evaluator.model.config.training_script import MAX_OPEN_ENVIRONMENTS, ScriptRules
+from evaluator.model.records.script_record import ScriptRecord
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import BudgetOver, RefereeLink, RemoteEnv
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv

@@ -31,9 +31,10 @@ from evaluator.host.training_scripts import script_env_server
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.task import ParallelEpisodes, Task
-from evaluator.model.config.training_script import MAX_NOTICES, MAX_SCRIPT_EPISODES, ScriptRecord, ScriptRules
+from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records import trace
 from evaluator.model.records.result import ASKED_AGAIN, LOG_TAIL_CHARACTERS, Result, SandboxKind
+from evaluator.model.records.script_record import MAX_NOTICES, MAX_SCRIPT_EPISODES, ScriptRecord
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import RefereeLink, RemoteEnv, handles_body
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv

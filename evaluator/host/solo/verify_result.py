@@ -20,10 +20,11 @@ from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.script_env_server import NO_STEP_LIMIT
 from evaluator.host.verification import Verification, VerificationStatus, is_same_number, is_stale
 from evaluator.model.base import error_in_words
-from evaluator.model.config.training_script import MAX_OPEN_ENVIRONMENTS, ScriptRecord
+from evaluator.model.config.training_script import MAX_OPEN_ENVIRONMENTS
 from evaluator.model.measurement_version import COUNTS_AFTER_TRAINING
 from evaluator.model.records.parse import parse_result, parse_trace
 from evaluator.model.records.result import Result, WantedResult
+from evaluator.model.records.script_record import ScriptRecord
 from evaluator.model.records.trace import Trace
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash

@@ -17,7 +17,7 @@ from evaluator.host.sandboxes.handshake import Hello, Ready
 from evaluator.host.sandboxes.sandbox import ExitError, Pin, Sandbox, shared_processor
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptEpisode, ScriptTask
 from evaluator.model.config.limits import Limits
-from evaluator.model.config.training_script import MAX_NOTICES, ScriptRecord
+from evaluator.model.records.script_record import MAX_NOTICES, ScriptRecord
 from evaluator.model.records.verdict import Verdict
 
 BUFFER_BYTES = 1 << 16

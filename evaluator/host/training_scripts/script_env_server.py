@@ -17,7 +17,8 @@ from evaluator.host.envs.spaces import IllegalActionError, padded_leaves
 from evaluator.host.errors import AgentFault
 from evaluator.host.usage import MIB, own_memory_bytes
 from evaluator.model.canonical_json import canonical
-from evaluator.model.config.training_script import MAX_OPEN_ENVIRONMENTS, MAX_SCRIPT_EPISODES, ScriptRules
+from evaluator.model.config.training_script import MAX_OPEN_ENVIRONMENTS, ScriptRules
+from evaluator.model.records.script_record import MAX_SCRIPT_EPISODES
 from evaluator.model.records.verdict import Verdict
 
 Array = npt.NDArray[Any]

@@ -17,9 +17,9 @@ from pydantic import (
 from evaluator.model import canonical_json
 from evaluator.model.base import EpisodeReturn, Frozen, is_none
 from evaluator.model.config.limits import Limits
-from evaluator.model.config.training_script import ScriptRecord
 from evaluator.model.identifiers import Digest, FolderName, Line, Login, Seed, TaskId, safe_path_segment
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
+from evaluator.model.records.script_record import ScriptRecord
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import SealedPart
 

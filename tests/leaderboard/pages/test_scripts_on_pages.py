@@ -3,7 +3,8 @@
 import html
 
 from evaluator.model.config.task import Task
-from evaluator.model.config.training_script import ScriptRecord, ScriptRules
+from evaluator.model.config.training_script import ScriptRules
+from evaluator.model.records.script_record import ScriptRecord
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import CURVE_POINTS, curve_ends, learning_curve_svg
 from leaderboard.charts.interval_charts import is_other_claim

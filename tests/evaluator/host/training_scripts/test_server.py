@@ -17,9 +17,10 @@ from evaluator.host.training_scripts.evaluate_script import ReportedScoreError, 
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import Task
-from evaluator.model.config.training_script import ScriptRecord, ScriptRules
+from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result
+from evaluator.model.records.script_record import ScriptRecord
 from evaluator.model.records.verdict import Verdict
 from tests.evaluations import ANGLE_RULE, evaluate, evaluated, order
 from tests.evaluator.script_runs import LAKE, POLE, script, verified

@@ -2,9 +2,9 @@
 
 import { el } from "./dom.js";
 
-for (const table of document.querySelectorAll("table.pr-heat")) enliven(table);
+for (const table of document.querySelectorAll("table.pr-heat")) makeSortable(table);
 
-function enliven(table) {
+function makeSortable(table) {
   const [body] = table.tBodies;
   const heads = [...table.tHead.rows[0].cells];
   const labels = heads.map((head) => head.textContent);

@@ -25,7 +25,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official, quarantine_of, without_quarantined
 from leaderboard.core.store import RETRIED_INFIX, write_atomically
 from leaderboard.core.version_folders import version_folders
-from leaderboard.pages.page_renderer import SeasonSummary, season_page
+from leaderboard.pages.closed_season import SeasonSummary, season_page
 from leaderboard.planning.admission import admit_work, evaluated_versions
 from leaderboard.planning.missing import INTERNAL_ERROR_LIMIT, DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.text.format import quantity, shown_phases

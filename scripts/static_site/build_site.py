@@ -23,10 +23,10 @@ from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.opening_book import has_book
 from leaderboard.games.playable_network import NetworkRefused, playable_document
 from leaderboard.history import LeaderboardHistory
-from leaderboard.pages import page_shell
+from leaderboard.pages import agent_page_shell
 from leaderboard.pages.agent import agent_page
 from leaderboard.pages.episode_replays import posters, typical_episode
-from leaderboard.pages.page_renderer import render_pages
+from leaderboard.pages.render_pages import render_pages
 from leaderboard.site_context import SiteContext, former_entries, reproduced
 from leaderboard.text.escape_markdown import escape
 from leaderboard.visibility import hidden_tasks
@@ -108,9 +108,9 @@ def build_in_folder(standings: Standings, context: SiteContext, root: Path) -> P
         pages += [*_folders_with_pages(from_mkdocs, ""), *written()]
     search_index.write(from_mkdocs / search_index.INDEX_FILE, standings)
     _move(from_mkdocs, fresh)
-    shell = page_shell.parse_shell((fresh / page_shell.SHELL_ADDRESS / PAGE_FILE).read_text("utf-8"))
-    shutil.rmtree(fresh / page_shell.SHELL_ADDRESS.split("/_/")[0])
-    pages.remove(page_shell.SHELL_ADDRESS)
+    shell = agent_page_shell.parse_shell((fresh / agent_page_shell.SHELL_ADDRESS / PAGE_FILE).read_text("utf-8"))
+    shutil.rmtree(fresh / agent_page_shell.SHELL_ADDRESS.split("/_/")[0])
+    pages.remove(agent_page_shell.SHELL_ADDRESS)
     with run_in_background(lambda: _write_agents(shell, standings, context, fresh, Partition(1, 2))) as written:
         pages += _write_agents(shell, standings, context, fresh, Partition(0, 2)) + written()
     for name in ("sitemap.xml", "sitemap.xml.gz"):
@@ -122,7 +122,7 @@ def build_in_folder(standings: Standings, context: SiteContext, root: Path) -> P
 
 
 def _write_agents(
-    shell: page_shell.PageShell, standings: Standings, context: SiteContext, fresh: Path, share: Partition
+    shell: agent_page_shell.PageShell, standings: Standings, context: SiteContext, fresh: Path, share: Partition
 ) -> list[str]:
     """The pages of the agents of a share; returns their addresses."""
     pages = agent_page.render_agent_pages(standings, context, share)

@@ -12,7 +12,7 @@ from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import shown_duels
 from leaderboard.core.standings import Standings
 from leaderboard.games.match_replay import side_names
-from leaderboard.pages.page_renderer import agent_lines
+from leaderboard.pages.agent_list import agent_lines
 from leaderboard.text import urls
 
 INDEX_FILE = Path("search") / "search_index.json"

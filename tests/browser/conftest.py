@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from leaderboard.pages.page_renderer import render_pages
+from leaderboard.pages.render_pages import render_pages
 from tests.browser import built, disk, whole
 from tests.leaderboard.pages import game_samples, samples
 from tests.needs import lacking

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.host.docker.engine import OWNER_LABEL, Engine
 from leaderboard.games.playable_network import playable_document
-from leaderboard.pages.page_renderer import render_pages
+from leaderboard.pages.render_pages import render_pages
 from scripts.repository.checkout import open_checkout
 from scripts.static_site.build_site import gather_site_inputs
 from tests.docker.onnx_file import FLOAT, _field, _value

@@ -280,7 +280,7 @@ def test_a_page_saves_what_it_shows_without_formulas() -> None:
 
 
 def test_the_rules_of_the_submit_form_are_these() -> None:
-    from leaderboard.pages.page_renderer import form_rules
+    from leaderboard.pages.submit_form import form_rules
 
     patterns = json.loads(form_rules(samples.crowded(), samples.CONTEXT))["patterns"]
 

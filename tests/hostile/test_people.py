@@ -17,7 +17,7 @@ from leaderboard.core.owners import (
     participant_faults,
     teams_of,
 )
-from leaderboard.pages.page_renderer import render_pages
+from leaderboard.pages.render_pages import render_pages
 from leaderboard.planning.missing import MeasurementContext, in_turns, missing_work
 from leaderboard.visibility import with_host_flags
 from scripts.git import folder_history

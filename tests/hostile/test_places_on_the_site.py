@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.model.identifiers import NEW_AGENT, new_agent_fault, portable_fault
 from leaderboard.charts.social_cards import social_cards
-from leaderboard.pages import page_renderer
+from leaderboard.pages import render_pages
 from leaderboard.pages.agent.agent_page import render_agent_pages
 from leaderboard.text import urls
 from scripts.commands import new
@@ -37,7 +37,7 @@ def places() -> list[str]:
     board = replace(board, challenge=board.challenge.model_copy(update={"badges": True}))
     files = [*documents(board), *(card.file for card in social_cards(board))]
     files += [path for path, _ in render_agent_pages(board, CONTEXT)]
-    for page in page_renderer.render_pages(board, CONTEXT):
+    for page in render_pages.render_pages(board, CONTEXT):
         files.append(urls.address(page) + "index.html" if page.endswith(".md") else page)
     own = ROOT / "site"
     files += [f"assets/{path.relative_to(own / 'assets')}" for path in (own / "assets").rglob("*") if path.is_file()]

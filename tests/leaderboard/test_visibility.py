@@ -19,7 +19,7 @@ from leaderboard.comments import render_comment
 from leaderboard.comments.comment_standings import official_report, official_state
 from leaderboard.comments.comment_states import CommentContext, RankReply
 from leaderboard.pages.agent import agent_page
-from leaderboard.pages.page_renderer import render_pages
+from leaderboard.pages.render_pages import render_pages
 from leaderboard.site_context import SiteContext
 from leaderboard.visibility import StandingsInput, anonymous_name, as_shown, with_host_flags
 from tests.leaderboard.make import challenge, duel, entry, game, result, task

@@ -24,7 +24,7 @@ from jinja2 import Environment
 
 from evaluator.host.deterministic import pinned_variables, run_pinned
 from leaderboard.comments import render_comment
-from leaderboard.pages import page_templates
+from leaderboard.pages import template_renderer
 from leaderboard.pages.agent import agent_page
 from scripts import cli
 
@@ -127,7 +127,7 @@ def _import_all() -> None:
         for module in pkgutil.iter_modules(importlib.import_module(name).__path__, f"{name}."):
             if not module.ispkg:
                 importlib.import_module(module.name)
-    _compile(page_templates._markdown(), lambda name: name.endswith(".md.jinja") and not name.startswith("comment_"))
+    _compile(template_renderer._markdown(), lambda name: name.endswith(".md.jinja") and not name.startswith("comment_"))
     _compile(agent_page._html(), lambda name: name.endswith(".html.jinja"))
     _compile(render_comment._environment(), lambda name: name.startswith("comment_"))
 

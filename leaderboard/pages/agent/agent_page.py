@@ -31,8 +31,8 @@ from leaderboard.pages.agent.table_rows import (
     row_facts,
     table_heads,
 )
-from leaderboard.pages.page_shell import PageValues
-from leaderboard.pages.page_templates import TemplateRenderer, Templates, template_environment
+from leaderboard.pages.agent_page_shell import PageValues
+from leaderboard.pages.template_renderer import TemplateRenderer, Templates, template_environment
 from leaderboard.site_context import FormerEntry, SiteContext
 from leaderboard.text import escape_html, urls
 

@@ -15,7 +15,7 @@ from leaderboard.charts.agent_charts import ReturnSpread
 from leaderboard.charts.interval_charts import ChartScale, interval_element
 from leaderboard.core.standings import TaskRow
 from leaderboard.pages.agent.agent_profile import AgentProfile, TaskResult
-from leaderboard.pages.page_templates import verdict_tag
+from leaderboard.pages.template_renderer import verdict_tag
 from leaderboard.scoring.metrics import digits
 from leaderboard.text import format, urls
 from leaderboard.text.escape_html import escape_line, linked_line

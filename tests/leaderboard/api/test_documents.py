@@ -17,7 +17,7 @@ from scripts.terminal.standings_tables import standings_tables
 from tests.leaderboard import make
 from tests.leaderboard.api.leaderboards import CONTEXT, SCRIPT, all_boards, departed, documents, scripts
 from tests.leaderboard.pages import everything, game_samples, samples
-from tests.leaderboard.pages.test_page_renderer import words
+from tests.leaderboard.pages.test_render_pages import words
 
 BOARDS = all_boards()
 

@@ -9,7 +9,7 @@ from leaderboard.charts import social_cards
 from leaderboard.charts.social_cards import CARD_HEIGHT, CARD_WIDTH, cut_to_width, first_printable, render_card
 from scripts.static_site.build_site import card_pictures
 from tests.leaderboard.pages import game_samples, samples
-from tests.leaderboard.pages.test_page_renderer import hostile_board
+from tests.leaderboard.pages.test_render_pages import hostile_board
 
 BOARDS = {name: getattr(samples, name) for name in ("empty", "one", "tied", "failed", "crowded")}
 BOARDS |= {"full": game_samples.full, "lone": game_samples.lone}

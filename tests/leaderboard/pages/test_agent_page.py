@@ -18,7 +18,7 @@ from leaderboard.site_context import EpisodeReplay, SiteContext
 from leaderboard.text import escape_html, urls
 from tests.leaderboard.pages import samples
 from tests.leaderboard.pages.everything import render
-from tests.leaderboard.pages.test_page_renderer import words as said
+from tests.leaderboard.pages.test_render_pages import words as said
 
 PAGE = "agents/alice/angle-rule.md"
 CONTEXT = replace(samples.CONTEXT, site_url="https://board.example/")

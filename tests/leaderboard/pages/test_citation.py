@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from leaderboard.pages.page_renderer import render_pages
-from leaderboard.pages.page_templates import citation
+from leaderboard.pages.render_pages import render_pages
+from leaderboard.pages.template_renderer import citation
 from tests.leaderboard.pages import samples
 
 DATED = replace(samples.CONTEXT, generated_at="2026-03-04 05:06 UTC", commit="c" * 40, site_url="https://board.example/")

@@ -8,7 +8,7 @@ from leaderboard.site_context import former_entries
 from tests.leaderboard.pages import samples
 from tests.leaderboard.pages.everything import render
 from tests.leaderboard.pages.samples import CONTEXT, POLE, challenge, entry, result
-from tests.leaderboard.pages.test_page_renderer import words
+from tests.leaderboard.pages.test_render_pages import words
 
 ALICE, BOB = entry(), entry("copycat", "Bob")
 RESULTS = [result(ALICE, POLE, (9.0, 10.0)), result(BOB, POLE, (7.0, 8.0))]

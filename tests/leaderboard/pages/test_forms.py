@@ -11,8 +11,8 @@ from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRules
 from leaderboard.comments import sample_comments as comment_page
 from leaderboard.comments.sample_comments import sample_states as states
-from leaderboard.pages import page_renderer
-from leaderboard.pages.page_renderer import render_pages
+from leaderboard.pages import submit_form
+from leaderboard.pages.render_pages import render_pages
 from leaderboard.text.format import task_kind
 from tests.leaderboard.pages import samples
 
@@ -20,7 +20,7 @@ HOSTILE = "</option><img src=x onerror=alert(1)>"
 
 
 def test_the_form_knows_the_rules_of_the_models():
-    rules = json.loads(page_renderer.form_rules(samples.crowded(), samples.CONTEXT))
+    rules = json.loads(submit_form.form_rules(samples.crowded(), samples.CONTEXT))
 
     assert rules["repository"] == samples.REPOSITORY
     assert re.fullmatch(rules["patterns"]["agent"], "angle-rule")
@@ -36,7 +36,7 @@ def test_the_form_asks_what_the_hosts_ask():
     )
     board = samples.empty()
     asking = Challenge.model_validate({**board.challenge.model_dump(), "people": people.model_dump()})
-    rules = json.loads(page_renderer.form_rules(type(board)(**{**vars(board), "challenge": asking}), samples.CONTEXT))
+    rules = json.loads(submit_form.form_rules(type(board)(**{**vars(board), "challenge": asking}), samples.CONTEXT))
 
     assert rules["terms"] == "terms.md"
     assert rules["bans"] == ["eve"]

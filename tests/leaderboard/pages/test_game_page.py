@@ -17,7 +17,7 @@ from leaderboard.text import urls
 from tests.leaderboard.pages import game_samples as games
 from tests.leaderboard.pages import samples
 from tests.leaderboard.pages.everything import render
-from tests.leaderboard.pages.test_page_renderer import words
+from tests.leaderboard.pages.test_render_pages import words
 from tests.leaderboard.text.test_escape_markdown import Text
 from tests.scripts.static_site.test_build_site import Links, build, resolves
 

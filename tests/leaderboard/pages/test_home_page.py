@@ -15,11 +15,11 @@ from leaderboard.api.site_documents import index_document
 from leaderboard.charts.social_cards import HOME_CARD, social_cards
 from leaderboard.history import LeaderboardEvent, LeaderboardHistory
 from leaderboard.pages import home_page
-from leaderboard.pages.page_renderer import render_pages
+from leaderboard.pages.render_pages import render_pages
 from leaderboard.site_context import EpisodeReplay, FormerEntry, SiteContext
 from leaderboard.text import urls
 from tests.leaderboard.pages import game_samples, samples
-from tests.leaderboard.pages.test_page_renderer import words
+from tests.leaderboard.pages.test_render_pages import words
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaderboard.charts.interval_charts import ChartScale
-from leaderboard.pages import page_templates
-from leaderboard.pages.page_renderer import render_pages
+from leaderboard.pages import template_renderer
+from leaderboard.pages.render_pages import render_pages
 from leaderboard.text import format, urls
 from tests.leaderboard.api.leaderboards import api_files
 from tests.leaderboard.pages import everything, game_samples, samples
-from tests.leaderboard.pages.test_page_renderer import words
+from tests.leaderboard.pages.test_render_pages import words
 from tests.needs import node
 
 POLE = "tasks/CartPole-v1.md"
@@ -118,9 +118,9 @@ def test_a_game_has_the_same_table():
 
 def test_addresses_of_documents_and_forges():
     assert urls.task_documents("ALE/Pong-v5") == "api/tasks/ALE%252FPong-v5/"
-    assert page_templates.forge_url("https://github.com/example/board") == "https://github.com"
-    assert [page_templates.forge_url(None), page_templates.forge_url("")] == ["", ""]
-    assert page_templates.scale_marks(ChartScale(low=0, high=1, marks=(0.5, -3.0))) == "0.5 -3.0"
+    assert template_renderer.forge_url("https://github.com/example/board") == "https://github.com"
+    assert [template_renderer.forge_url(None), template_renderer.forge_url("")] == ["", ""]
+    assert template_renderer.scale_marks(ChartScale(low=0, high=1, marks=(0.5, -3.0))) == "0.5 -3.0"
 
 
 def in_browser(cases: list[tuple[float, int]]) -> list[str]:

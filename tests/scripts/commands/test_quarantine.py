@@ -19,7 +19,7 @@ from leaderboard.core.eligibility import quarantine_of, with_quarantines
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore
 from leaderboard.pages.agent.agent_page import render_agent_pages
-from leaderboard.pages.page_renderer import render_pages
+from leaderboard.pages.render_pages import render_pages
 from scripts.repository.checkout import open_checkout
 from scripts.static_site.build_site import gather_site_inputs
 from tests.docs.blocks import blocks_of

@@ -12,13 +12,13 @@ import pytest
 import typer
 
 from leaderboard.health import health
-from leaderboard.pages.page_renderer import render_pages
+from leaderboard.pages.render_pages import render_pages
 from leaderboard.site_context import SiteContext
 from scripts import cli
 from scripts.command_list import COMMANDS
 from scripts.repository.checkout import open_checkout
 from scripts.standings.recorded_standings import recorded_standings
-from tests.leaderboard.pages.test_page_renderer import words as words_of
+from tests.leaderboard.pages.test_render_pages import words as words_of
 from tests.scripts.checkouts import CRASHING, GAMES, ILLEGAL, LAST_LEGAL, LEGAL, put, run
 
 

@@ -21,7 +21,7 @@ from scripts.static_site.build_site import (
     remember_fingerprint,
 )
 from tests.leaderboard.pages import samples
-from tests.leaderboard.pages.test_page_renderer import hostile_board
+from tests.leaderboard.pages.test_render_pages import hostile_board
 
 ROOT = Path(__file__).parents[3]
 HOSTILE = "</title></h1><img src=x onerror=alert(1)>|[a](javascript:alert(1)) {{ config }} {: .x} :smile: `\"'"

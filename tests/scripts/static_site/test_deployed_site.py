@@ -7,7 +7,7 @@ import pytest
 from leaderboard.core.parallel import SINGLE_PARTITION
 from leaderboard.core.standings import Standings
 from leaderboard.pages.agent.agent_page import render_agent_pages as agent_pages
-from leaderboard.pages.page_renderer import render_pages
+from leaderboard.pages.render_pages import render_pages
 from leaderboard.site_context import SiteContext
 from leaderboard.visibility import hidden_tasks
 from scripts.static_site.deployed_site import time_dependent_state

@@ -35,7 +35,7 @@ from leaderboard.comments import render_comment
 from leaderboard.comments.comment_standings import official_state, preview_state
 from leaderboard.comments.comment_states import CommentContext
 from leaderboard.core.store import ResultStore
-from leaderboard.pages.page_renderer import render_pages
+from leaderboard.pages.render_pages import render_pages
 from leaderboard.scoring.metrics import is_missing
 from leaderboard.site_context import SiteContext
 from scripts.commands import bot, season

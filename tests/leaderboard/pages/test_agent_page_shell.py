@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaderboard.pages.page_shell import PageShell, PageValues, ShellError, parse_shell
+from leaderboard.pages.agent_page_shell import PageShell, PageValues, ShellError, parse_shell
 from scripts.static_site import build_site
 
 SHELL = """<html>

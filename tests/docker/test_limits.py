@@ -99,7 +99,8 @@ def test_engine_has_every_limit_on_record(settings: dict[str, Any]) -> None:
     assert not host["VolumesFrom"]
     assert host["CgroupnsMode"] == "private"
     assert host["MaskedPaths"] == hidden_paths()
-    assert {limit["Name"]: limit["Hard"] for limit in host["Ulimits"]} == {"nofile": 1024, "core": 1, "msgqueue": 0}
+    limits = {limit["Name"]: limit["Hard"] for limit in host["Ulimits"]}
+    assert limits == {"nofile": 1024, "core": 1, "msgqueue": 0, "sigpending": 128}
 
 
 def test_share_is_a_core_only_until_the_first_observation(jail: DockerSandbox, engine: Engine) -> None:

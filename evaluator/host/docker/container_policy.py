@@ -25,7 +25,10 @@ CPU_PERIOD = 100_000
 START_CPUS = 1.0
 # A core of one byte: with any other limit, also of none, the kernel starts the machine's handler of crashes if it has one,
 # as root and outside of every limit. `seccomp` lets nobody change it.
-ULIMITS = {"nofile": 1024, "core": 1, "msgqueue": 0}
+# Queued signals, and so timers: each takes one, and otherwise there may be as many as the machine's memory allows, some
+# 64,000 for 16 GiB. Before Linux 6.13 the kernel restarts each whose signal is ignored at every tick, also while its owner
+# sleeps, so that interrupts leave nobody a processor. Usual signals need no place in the queue.
+ULIMITS = {"nofile": 1024, "core": 1, "msgqueue": 0, "sigpending": 128}
 # What one TCP socket may hold, and how many connections may wait to be accepted: see `MOST_SOCKETS` in `watchdog`.
 SYSCTLS = {
     "net.core.somaxconn": "128", "net.ipv4.tcp_rmem": "4096 131072 131072", "net.ipv4.tcp_wmem": "4096 16384 131072",

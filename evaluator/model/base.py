@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
 # So that sums and cubes are numbers, too: one return whose sum with others is none would end the scoring of all.
-EpisodeReturn = Annotated[float, Field(ge=-1e100, le=1e100)]
+MOST_EXTREME = 1e100
+EpisodeReturn = Annotated[float, Field(ge=-MOST_EXTREME, le=MOST_EXTREME)]
 
 
 class Frozen(BaseModel):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import groupby
 
-from evaluator.host.loading.manifest import MANIFESTS, parse_source_header
+from evaluator.host.loading.manifest import MANIFESTS, manifest_of, parse_source_header
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
 from evaluator.model.config.source_header import SOURCE_NAME
@@ -251,6 +251,8 @@ class FolderHistory:
     def _is_same(self, content: FolderContent, now: FolderContent | None) -> bool:
         if now is None or content == now:
             return content == now
+        if content.in_header != now.in_header:  # With the same files one of the two has both manifests, or none.
+            return False
         identity = self._identities.get(_manifest(now))
         return identity is not None and self._identities.get(_manifest(content)) == identity
 
@@ -303,7 +305,7 @@ class FolderHistory:
             oids = sorted({oid for content in part for _, _, oid in self._files[content]})
             blobs = dict(zip(oids, self._repository.read_each(oids), strict=True))
             for content in part:
-                self._digests[content] = _digest(content, self._files[content], blobs)
+                self._digests[content] = _digest(self._files[content], blobs)
 
 
 _Manifest = tuple[str, bool]
@@ -314,11 +316,10 @@ def _manifest(content: FolderContent) -> _Manifest:
     return content.manifest, content.in_header
 
 
-def _digest(content: FolderContent, files: Iterable[FolderFile], blobs: dict[str, bytes]) -> str | None:
+def _digest(files: Collection[FolderFile], blobs: dict[str, bytes]) -> str | None:
     """The digest of files, without today's limits, which old versions may exceed."""
-    manifest = blobs[content.manifest]
     try:
-        submission = parse_source_header(manifest) if content.in_header else parse_submission(manifest)
+        submission = manifest_of({path: blobs[oid] for _, path, oid in files if path in MANIFESTS}).parse()
     except LoadError:
         return None
     submission_files = []

@@ -9,13 +9,14 @@ import numbers
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from evaluator.host.envs.gym_task import GymTask, OwnFunction, import_entry_point, load_metric_functions
 from evaluator.host.errors import EnvironmentFault
+from evaluator.model.base import MOST_EXTREME
 from evaluator.model.config.metric import JACKKNIFE_GROUPS
 
 LengthAndActions = tuple[int, Sequence[npt.NDArray[Any]]]
@@ -77,7 +78,7 @@ def compute_custom_metrics(gym_task: GymTask, episodes: Sequence[RecordedEpisode
         let a function fail, since a failure is ours and is tried again.
 
     Raises:
-        EnvironmentFault: a function fails, or returns no finite number.
+        EnvironmentFault: a function fails, or returns no number that can be added to others.
     """
     return _all_values(gym_task, episodes) if episodes else {}
 
@@ -98,10 +99,10 @@ def _call_metric(gym_task: GymTask, kind: str, function: OwnFunction, episodes: 
         value = function(tuple(episodes))
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not abs(cast("float", value)) <= MOST_EXTREME:
         raise EnvironmentFault(
-            f"the metric {kind} of task {gym_task.task.id} returned {value!r:.80}; it must return a finite number, or None "
-            "where there is none"
+            f"the metric {kind} of task {gym_task.task.id} returned {value!r:.80}; it must return a finite number "
+            f"of at most ±{MOST_EXTREME:g}, or None where there is none"
         )
     return float(value)
 

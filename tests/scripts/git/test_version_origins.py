@@ -11,7 +11,7 @@ from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName
 from leaderboard.planning.admission import refused_entries
 from scripts.console import CommandError
-from scripts.git.folder_history import read_commits
+from scripts.git.folder_history import FolderHistory, read_commits
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.version_origins import (
@@ -110,6 +110,18 @@ def test_other_words_in_the_manifest_keep_the_beacon(board: Clone) -> None:
     board.commit(agent_files("alice", manifest=MANIFEST + b"description: better words\n"))
 
     assert version_commit(board) == first
+
+
+def test_a_folder_with_two_manifests_is_no_stay_of_the_version_in_its_header(board: Clone) -> None:
+    """Nobody evaluates it, so its seeds would be known before the second manifest is removed."""
+    header = b"# /// pullrank\n" + b"".join(b"# " + line + b"\n" for line in MANIFEST.splitlines()) + b"# ///\n"
+    board.commit(agent_files("alice", source=header + AGENT))
+    only = board.commit({"submissions/alice/a/submission.yml": None})
+
+    assert version_commit(board) == only
+    assert stays(board, "a") == {POLE: [only]}
+    states = FolderHistory(board.repository, board.head).holding("alice", digest(board))
+    assert [state.sha for state in states] == [only]
 
 
 def test_withdrawn_and_entered_again_begins_another_stay_in_whatever_folder(board: Clone) -> None:

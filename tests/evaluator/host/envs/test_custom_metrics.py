@@ -73,6 +73,7 @@ def test_a_changed_value_is_refuted(key, change):
         ("raises", "failed: division by zero"),
         ("text", "returned '3'; it must return a finite number"),
         ("nan", "returned nan; it must return a finite number"),
+        ("huge", "returned 1e+308; it must return a finite number of at most ±1e+100"),
         ("flag", "returned True; it must return a finite number"),
     ],
 )

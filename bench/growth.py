@@ -33,8 +33,8 @@ from leaderboard.build_standings import build_standings
 from scripts.cli import COLLECTOR
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
+from scripts.github.official.plan_shards import is_more_wanted, plan_shards
 from scripts.github.official.record_results import record_accepted
-from scripts.github.official.shard_jobs import is_more_wanted, plan_shards
 from scripts.github.official.workload import PLANNED_BRANCH, OfficialRun
 from scripts.repository.layout import record_store
 from scripts.runs.weights_branch import keep_weights

@@ -14,7 +14,7 @@ from scripts.console import OK, USAGE, CommandError, say
 from scripts.git import pull_numbers
 from scripts.git.tree_diff import fetch_head
 from scripts.github.api import pull_snapshots
-from scripts.github.official import shard_jobs
+from scripts.github.official import evaluate_shard, plan_shards
 from scripts.github.official.publish_round import PublishStep, publish_round
 from scripts.github.official.workload import official_run_of_step
 from scripts.github.preview import run_preview
@@ -203,10 +203,10 @@ def plan(sandbox: SandboxOrDefault = None) -> int:
     """Plan the official run: output its shards, and the commits of main and results they start from."""
     environment = _environment()
     github = open_github_for_teams(environment, os.environ)
-    planned = shard_jobs.plan_shards(
+    planned = plan_shards.plan_shards(
         replace(official_run_of_step(environment, os.environ, sandbox), is_member=github.is_member)
     )
-    shard_jobs.output_plan(environment.output_path, planned)
+    plan_shards.output_plan(environment.output_path, planned)
     context = replace(open_context(environment), members=parse_plan_context(planned.plan_context).members)
     output_what_is_due(context, planned, _site_url())
     return OK
@@ -230,9 +230,9 @@ def evaluate(
     checkout = open_checkout(environment.workspace.resolve())
     season_secret(work.secret, checkout.challenge)  # before anything is built
     evaluator = open_evaluator(checkout, sandbox or checkout.challenge.runners.sandbox, official=True)
-    assignment = shard_jobs.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards, shard=shard)
+    assignment = evaluate_shard.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards, shard=shard)
     with ending_on_a_slot(checkout.challenge):
-        played = shard_jobs.evaluate_shard(work, evaluator, assignment, out, at_once=at_once)
+        played = evaluate_shard.evaluate_shard(work, evaluator, assignment, out, at_once=at_once)
     say(f"{played} evaluations are in {out}.")
     return OK
 
@@ -253,7 +253,7 @@ def publish(
         raise CommandError(USAGE, f"--only {only!r} is unknown; it is check, record or both")
     environment = _environment()
     work = replace(official_run_of_step(environment, os.environ, sandbox), plan_context=parse_plan_context(plan_context))
-    assignment = shard_jobs.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards)
+    assignment = evaluate_shard.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards)
     steps = {PublishStep.CHECK, PublishStep.RECORD} if only == "both" else {PublishStep(only)}
     with scratch_folder("accepted") as temporary:
         publish_round(work, assignment, paths, accepted or Path(temporary), environment, steps)

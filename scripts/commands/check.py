@@ -144,7 +144,7 @@ def _gvisor_notes(challenge: Challenge) -> Iterator[str]:
 def _duration_notes(challenge: Challenge) -> Iterator[str]:
     """That the limits let an evaluation outlast the job that plays it."""
     # Imported late: it imports what plays.
-    from scripts.github.official.shard_jobs import STEP_SECONDS, longest_seconds
+    from scripts.github.official.evaluate_shard import STEP_SECONDS, longest_seconds
 
     longest = max(longest_seconds(challenge.limits, is_duel=task.game is not None) for task in challenge.tasks)
     if longest > STEP_SECONDS:

@@ -13,7 +13,7 @@ from typing import ParamSpec
 from leaderboard.planning.missing import INTERNAL_ERROR_LIMIT
 from scripts.console import OK, CommandError, say
 from scripts.github.api.responses import WorkflowRun
-from scripts.github.official import shard_jobs
+from scripts.github.official import plan_shards
 from scripts.github.official.workload import OfficialRun
 from scripts.github.pull_request import announce_official_scores
 from scripts.github.pull_request.bot_context import BotContext
@@ -89,13 +89,13 @@ def _evaluation_reason(work: OfficialRun) -> str:
 
     Only the official run's token sees the members of teams, so everybody counts as a member here.
     """
-    planned = shard_jobs.plan_shards(replace(work, is_member=lambda *_: True))
+    planned = plan_shards.plan_shards(replace(work, is_member=lambda *_: True))
     if planned.count:
         return f"{planned.count} evaluations are wanted and not recorded"
     return f"GitHub is to be asked about {planned.unasked} results" if planned.unasked else ""
 
 
-def output_what_is_due(context: BotContext, planned: shard_jobs.PlannedShards, address: str) -> None:
+def output_what_is_due(context: BotContext, planned: plan_shards.PlannedShards, address: str) -> None:
     """Output whether the site is to be built and comments to be written; both always after something is recorded."""
     records = bool(planned.count or planned.unasked)
     site = records or site_reason(context, address)

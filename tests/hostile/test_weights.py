@@ -29,8 +29,8 @@ from evaluator.model.visible_text import INVISIBLE, printable_line
 from leaderboard.planning.missing import MeasurementContext, WorkItem, missing_work
 from scripts.git.data_branches import BranchCommit, open_branches
 from scripts.git.main_entries import read_entries
+from scripts.github.official.evaluate_shard import ShardAssignment
 from scripts.github.official.publish_round import evaluated_agents, weights_to_keep
-from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.repository.layout import record_store
 from tests.hostile.arena import order, world_of
 from tests.hostile.test_folders import SOURCE

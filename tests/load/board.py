@@ -32,7 +32,7 @@ from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.github.api.client import GitHub
-from scripts.github.official import check_shards, publish_round, shard_jobs
+from scripts.github.official import check_shards, evaluate_shard, plan_shards, publish_round
 from scripts.github.official.workload import OfficialRun, Workload
 from scripts.github.preview import run_preview
 from scripts.github.pull_request import judge_preview
@@ -434,7 +434,8 @@ class CrowdedBoard:
             (run_preview, "_official_board"): self._official_board,
             (run_preview, "inspect_pull"): self._inspect_pull,
             (judge_preview, "inspect_pull"): self._inspect_pull,
-            (shard_jobs, "read_workload"): self._read_workload,
+            (plan_shards, "read_workload"): self._read_workload,
+            (evaluate_shard, "read_workload"): self._read_workload,
             (check_shards, "read_workload"): self._read_workload,
         }
         originals = {where: getattr(*where) for where in kept}
@@ -505,7 +506,7 @@ def created(verb: str, path: str, body: Any) -> int:
 
 
 _ORIGINAL_BOARD = run_preview._official_board
-_ORIGINAL_WORKLOAD = shard_jobs.read_workload
+_ORIGINAL_WORKLOAD = evaluate_shard.read_workload
 
 
 # The workflows: the jobs in their order, with the commands of their files

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evaluator.host.docker.evaluator_image import WHEELS
+from scripts.github.official.evaluate_shard import STEP_SECONDS
 from scripts.github.official.shard_artifacts import shard_folders
-from scripts.github.official.shard_jobs import STEP_SECONDS
 from tests.workflows.files import NAMES, WORKFLOWS, jobs, steps, workflow
 
 PRIVILEGED = ["report", "commands", "queue", "evaluate", "official", "reconcile", "site", "image", "release"]

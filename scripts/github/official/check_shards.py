@@ -28,9 +28,9 @@ from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, write_atomically
 from leaderboard.planning.missing import DuelWorkItem, WorkItem
 from scripts.console import escape_commands, say
 from scripts.github.official.commit_facts import CommitFacts
+from scripts.github.official.evaluate_shard import ShardAssignment
 from scripts.github.official.record_results import amended_records, write_amended
 from scripts.github.official.shard_artifacts import READ_ERRORS, ShardFile, receive_shards
-from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_workload
 from scripts.github.workflow.event import COMMIT_SHA
 from scripts.github.workflow.plan_context import season_secret

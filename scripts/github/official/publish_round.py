@@ -25,10 +25,11 @@ from scripts.git.main_entries import read_entries
 from scripts.git.version_origins import checked_season_commits
 from scripts.github.api.client import GitHub
 from scripts.github.official.check_shards import CheckedShards, check_shards
+from scripts.github.official.evaluate_shard import ShardAssignment
 from scripts.github.official.failure_issues import close_publish_issue, update_publish_issue
+from scripts.github.official.plan_shards import is_more_wanted
 from scripts.github.official.record_results import record_accepted
 from scripts.github.official.shard_artifacts import item_path
-from scripts.github.official.shard_jobs import ShardAssignment, is_more_wanted
 from scripts.github.official.workload import OfficialRun, WorkloadItem, read_rules, read_workload
 from scripts.github.workflow.event import WorkflowEnvironment, open_github
 from scripts.github.workflow.outputs import write_output, write_summary

@@ -18,7 +18,7 @@ from evaluator.model.records.result import result_path
 from evaluator.model.records.trace import MAX_TRACE_BYTES
 from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING
 from leaderboard.planning.missing import DuelWorkItem
-from scripts.github.official.shard_jobs import CLAIM_FILE, ShardAssignment, ShardClaim
+from scripts.github.official.evaluate_shard import CLAIM_FILE, ShardAssignment, ShardClaim
 from scripts.github.official.workload import Workload, WorkloadItem
 
 # Of a script's record most are its episodes; sealed it is padded to a power of two, in base64.

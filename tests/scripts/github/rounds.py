@@ -11,9 +11,10 @@ from typing import Any
 
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RECORD_ENDING
-from scripts.github.official import check_shards, record_results, shard_jobs
+from scripts.github.official import check_shards, evaluate_shard, plan_shards, record_results
 from scripts.github.official.commit_facts import AskGitHub, CommitFacts
-from scripts.github.official.shard_jobs import PlannedShards, ShardAssignment
+from scripts.github.official.evaluate_shard import ShardAssignment
+from scripts.github.official.plan_shards import PlannedShards
 from scripts.github.official.workload import OfficialRun, open_official
 from scripts.repository.checkout import Checkout
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
@@ -63,7 +64,7 @@ class Round:
         return self.place / f"shard-{shard}"
 
     def evaluate(self, shard: int = 0) -> Path:
-        shard_jobs.evaluate_shard(self.run, evaluator_of(self.clone.path), self.assignment(shard), self.folder(shard))
+        evaluate_shard.evaluate_shard(self.run, evaluator_of(self.clone.path), self.assignment(shard), self.folder(shard))
         return self.folder(shard)
 
     def check(self, *folders: Path, run: OfficialRun | None = None) -> check_shards.CheckedShards:
@@ -81,7 +82,7 @@ def plan_round(clone: Clone, place: Path) -> Round:
     """Plan what main asks for now."""
     git(clone.path, "checkout-index", "-f", "challenge.yml")
     run = open_run(clone)
-    return Round(clone, run, shard_jobs.plan_shards(run), place)
+    return Round(clone, run, plan_shards.plan_shards(run), place)
 
 
 def whole_round(clone: Clone, place: Path) -> record_results.PublishedRound:

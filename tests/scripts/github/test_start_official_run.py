@@ -9,8 +9,8 @@ import pytest
 
 from scripts.console import CommandError
 from scripts.github import start_official_run
-from scripts.github.official import shard_jobs
-from scripts.github.official.shard_jobs import PlannedShards
+from scripts.github.official import plan_shards
+from scripts.github.official.plan_shards import PlannedShards
 from scripts.github.official.workload import OfficialRun, planned_runtime_digest
 from scripts.github.pull_request import announce_official_scores
 from scripts.static_site.deployed_site import (
@@ -46,7 +46,7 @@ def planned(**fields: Any) -> PlannedShards:
 @pytest.fixture
 def quiet(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Scene:
     """A board on which all is recorded, deployed and told."""
-    monkeypatch.setattr(shard_jobs, "plan_shards", lambda work: planned())
+    monkeypatch.setattr(plan_shards, "plan_shards", lambda work: planned())
     note(scene)
     return scene
 
@@ -88,7 +88,7 @@ def test_what_is_wanted_and_not_recorded_begins_one(scene: Scene, capsys: pytest
 
 
 def test_so_does_a_record_that_github_is_to_be_asked_about(quiet: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shard_jobs, "plan_shards", lambda work: planned(unasked=3))
+    monkeypatch.setattr(plan_shards, "plan_shards", lambda work: planned(unasked=3))
 
     assert look(quiet)
 
@@ -101,14 +101,14 @@ def test_whom_only_another_token_can_see_in_a_team_counts_as_a_member(quiet: Sce
         seen.append(work.is_member("alice", "host/team"))
         return planned()
 
-    monkeypatch.setattr(shard_jobs, "plan_shards", plan)
+    monkeypatch.setattr(plan_shards, "plan_shards", plan)
 
     assert not look(quiet)
     assert seen == [True]
 
 
 def test_a_site_that_was_never_deployed_is_due(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shard_jobs, "plan_shards", lambda work: planned())
+    monkeypatch.setattr(plan_shards, "plan_shards", lambda work: planned())
 
     assert look(scene)
 
@@ -210,7 +210,7 @@ def test_what_cannot_be_told_is_due(quiet: Scene, monkeypatch: pytest.MonkeyPatc
         raise error
 
     for place, name in (
-        (shard_jobs, "plan_shards"),
+        (plan_shards, "plan_shards"),
         (start_official_run, "read_deployed"),
         (announce_official_scores, "pulls_with_news"),
     ):

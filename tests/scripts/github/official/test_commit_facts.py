@@ -12,10 +12,10 @@ import pytest
 from evaluator.model.records.parse import parse_record, parse_result
 from scripts.git.data_branches import read_recorded, results_commit
 from scripts.github.api.client import COMMIT_FACTS_LEAVE_POINTS, GitHub
-from scripts.github.official import check_shards, commit_facts, record_results, shard_jobs
+from scripts.github.official import check_shards, commit_facts, plan_shards, record_results
 from scripts.github.official.commit_facts import CommitFacts
+from scripts.github.official.evaluate_shard import ShardAssignment
 from scripts.github.official.shard_artifacts import item_path
-from scripts.github.official.shard_jobs import ShardAssignment
 from scripts.github.official.workload import OfficialRun, Workload, read_workload
 from scripts.repository.layout import RESULTS_BRANCH
 from tests.github import queries
@@ -275,7 +275,7 @@ def copied(clone: Clone, place: Path) -> Clone:
 
 def handed_in(run: OfficialRun, clone: Clone, place: Path) -> tuple[ShardAssignment, Workload]:
     """Every shard hands in a file for each of its agents; that none of them is a result costs a try of each."""
-    planned = shard_jobs.plan_shards(run)
+    planned = plan_shards.plan_shards(run)
     work = read_workload(run, planned.sha, planned.results_sha)
     for number in planned.shards:
         given = ShardAssignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards), shard=number)
@@ -348,7 +348,7 @@ def facts_of(clone: Clone) -> dict[str, tuple[bool | None, int | None]]:
 
 def following(begun: Round, place: Path) -> Round:
     """The next round, with the same GitHub; nothing is left to play."""
-    planned = shard_jobs.plan_shards(begun.run)
+    planned = plan_shards.plan_shards(begun.run)
     return Round(begun.clone, begun.run, planned, place)
 
 

@@ -18,7 +18,7 @@ from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from scripts.git.data_branches import read_recorded, results_commit
-from scripts.github.official import check_shards, shard_jobs
+from scripts.github.official import check_shards, plan_shards
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES
 from scripts.github.official.workload import Workload, read_workload
@@ -72,11 +72,11 @@ def test_rounds_go_on_from_validations_to_pairs_until_nothing_is_wanted(board: C
     run = open_run(board)
     first = whole_round(board, tmp_path / "1")
     assert names(board) == VALIDATED
-    assert shard_jobs.is_more_wanted(run, datetime.now(UTC))
+    assert plan_shards.is_more_wanted(run, datetime.now(UTC))
 
     second = whole_round(board, tmp_path / "2")
     assert names(board) == VALIDATED | PAIRS
-    assert not shard_jobs.is_more_wanted(run, datetime.now(UTC))
+    assert not plan_shards.is_more_wanted(run, datetime.now(UTC))
     assert plan_round(board, tmp_path / "3").planned.count == 0
     assert (len(first.recorded), len(second.recorded)) == (4, 3)
 
@@ -277,7 +277,7 @@ def test_after_three_tries_a_duel_is_given_up_and_the_rounds_rest(begun: Round, 
         current.record()
 
     assert [path for path in origin_branch(begun.clone, RESULTS_BRANCH) if ".try3." in path and pair in path]
-    assert not shard_jobs.is_more_wanted(begun.run, datetime.now(UTC))
+    assert not plan_shards.is_more_wanted(begun.run, datetime.now(UTC))
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b"[" * 100_000, b'{"kind": "duel"}'])

@@ -41,7 +41,7 @@ from leaderboard.site_context import SiteContext
 from scripts.commands import bot, season
 from scripts.console import CommandError
 from scripts.git.data_branches import export_files, results_commit
-from scripts.github.official import check_shards, publish_round, shard_jobs
+from scripts.github.official import check_shards, evaluate_shard, plan_shards, publish_round
 from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.preview.preview_artifact import ArtifactError, read_artifact
 from scripts.github.workflow import plan_context
@@ -121,7 +121,7 @@ def run_with(clone: Clone, secret: str = SECRET.raw.hex()) -> OfficialRun:
 
 def plan_sealed(clone: Clone, place: Path) -> Round:
     git(clone.path, "checkout-index", "-f", "challenge.yml")
-    return Round(clone, run_with(clone), shard_jobs.plan_shards(open_run(clone)), place)
+    return Round(clone, run_with(clone), plan_shards.plan_shards(open_run(clone)), place)
 
 
 @pytest.fixture(scope="module")
@@ -232,9 +232,9 @@ def test_sealed_evaluations_are_played_one_after_the_other(
     board.push()
     git(board.path, "reset", "-q", "--hard")
     begun, asked = plan_sealed(board, tmp_path / "in"), []
-    monkeypatch.setattr(shard_jobs, "run_jobs", lambda jobs, at_once, **options: asked.append(at_once) or iter(()))
+    monkeypatch.setattr(evaluate_shard, "run_jobs", lambda jobs, at_once, **options: asked.append(at_once) or iter(()))
 
-    shard_jobs.evaluate_shard(begun.run, evaluator_of(board.path), begun.assignment(), tmp_path / "out", at_once=4)
+    evaluate_shard.evaluate_shard(begun.run, evaluator_of(board.path), begun.assignment(), tmp_path / "out", at_once=4)
 
     assert asked == [1 if rules is CHALLENGE else 4]
 
@@ -280,7 +280,7 @@ def test_a_job_ends_at_full_multiples_only(
         clock.now += 1.25 * JOB_SLOT_SECONDS if length else 0.0
         raise CommandError(1, "a result cannot be written")
 
-    monkeypatch.setattr(shard_jobs, "evaluate_shard", fail)
+    monkeypatch.setattr(evaluate_shard, "evaluate_shard", fail)
     with pytest.raises(CommandError, match="cannot be written"):
         bot.evaluate(shard=0, shards=1, sha=board.head, out=tmp_path / "out")
 
@@ -358,7 +358,7 @@ def test_a_wrong_secret_is_refused_before_anything_is_played_or_believed(
     out = tmp_path / "out"
 
     with pytest.raises(CommandError, match=why):
-        shard_jobs.evaluate_shard(run, evaluator_of(played.clone.path), played.assignment(), out)
+        evaluate_shard.evaluate_shard(run, evaluator_of(played.clone.path), played.assignment(), out)
     with pytest.raises(CommandError, match=why):
         check_shards.check_shards(run, played.assignment(), [played.place], tmp_path / "accepted", datetime.now(UTC))
     assert not out.exists()
@@ -621,7 +621,7 @@ def test_a_sealed_result_is_filled_in_and_opens_as_before(tmp_path: Path) -> Non
     begun.check()
     begun.record()
     before, traces = (origin_branch(clone, name) for name in ("results", "traces-1"))
-    later = Round(clone, run_with(clone), shard_jobs.plan_shards(open_run(clone)), tmp_path / "later")
+    later = Round(clone, run_with(clone), plan_shards.plan_shards(open_run(clone)), tmp_path / "later")
     later.check(later.place)
     published = later.record()
     after = origin_branch(clone, "results")

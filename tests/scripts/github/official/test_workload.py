@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scripts.git.data_branches import BranchCommit, open_branches, read_note, results_commit
-from scripts.github.official import shard_jobs
+from scripts.github.official import plan_shards
 from scripts.github.official.workload import PLANNED_BRANCH, NothingMissing, OfficialRun, note_nothing_missing, read_workload
 from scripts.github.workflow.plan_context import PlanContext
 from scripts.repository.layout import RESULTS_BRANCH
@@ -27,7 +27,7 @@ def board(tmp_path: Path) -> Clone:
     made.commit(agent_files("alice"))
     made.push()
     assert len(whole_round(made, tmp_path / "round").recorded) == 2
-    assert not shard_jobs.is_more_wanted(open_run(made), open_run(made).plan_context.now)
+    assert not plan_shards.is_more_wanted(open_run(made), open_run(made).plan_context.now)
     return made
 
 
@@ -38,13 +38,13 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise AssertionError("everything was read")
 
-    monkeypatch.setattr(shard_jobs, "read_workload", fail)
+    monkeypatch.setattr(plan_shards, "read_workload", fail)
 
 
 def is_believed(run: OfficialRun) -> bool:
     """Whether a plan does without reading the board, as `unread` has it."""
     try:
-        planned = shard_jobs.plan_shards(run)
+        planned = plan_shards.plan_shards(run)
     except AssertionError:
         return False
     assert (planned.count, planned.left, planned.unasked, planned.shards) == (0, 0, 0, ())
@@ -72,7 +72,7 @@ def rewrite(board: Clone, **fields: Any) -> None:
 
 def test_an_idle_board_is_planned_without_reading_it(board: Clone, unread: None) -> None:
     run = open_run(board)
-    planned = shard_jobs.plan_shards(run)
+    planned = plan_shards.plan_shards(run)
 
     assert (planned.count, planned.left, planned.unasked, planned.deferred, planned.shards) == (0, 0, 0, (), ())
     assert planned.sha == board.head
@@ -81,10 +81,10 @@ def test_an_idle_board_is_planned_without_reading_it(board: Clone, unread: None)
 
 def test_its_plan_is_that_of_a_board_that_is_read(board: Clone) -> None:
     run = open_run(board)
-    noted = shard_jobs.plan_shards(run)
+    noted = plan_shards.plan_shards(run)
     git(board.path, "push", "-q", "origin", f":refs/heads/{PLANNED_BRANCH}")
 
-    assert shard_jobs.plan_shards(run) == noted
+    assert plan_shards.plan_shards(run) == noted
 
 
 def test_the_next_day_all_is_read_again(board: Clone, unread: None) -> None:
@@ -102,7 +102,7 @@ def test_another_commit_of_main_is_planned(board: Clone, unread: None) -> None:
 def test_a_merge_is_planned_though_a_note_is_there(board: Clone) -> None:
     board.commit(agent_files("bob", source=AGENT + b"# bob\n"))
 
-    assert shard_jobs.plan_shards(open_run(board)).count == 2
+    assert plan_shards.plan_shards(open_run(board)).count == 2
 
 
 def test_another_commit_of_the_results_is_planned(board: Clone) -> None:
@@ -113,11 +113,11 @@ def test_another_commit_of_the_results_is_planned(board: Clone) -> None:
     other.commit({git(other.path, "ls-tree", "-r", "--name-only", "HEAD").splitlines()[0]: None})
     other.push(RESULTS_BRANCH)
 
-    assert shard_jobs.plan_shards(open_run(board)).count == 1
+    assert plan_shards.plan_shards(open_run(board)).count == 1
 
 
 def test_another_evaluator_is_planned(board: Clone) -> None:
-    assert shard_jobs.plan_shards(replace(open_run(board), runtime_digest=DIGEST)).count == 2
+    assert plan_shards.plan_shards(replace(open_run(board), runtime_digest=DIGEST)).count == 2
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_nothing_is_noted_while_something_is_wanted(board: Clone) -> None:
     run = open_run(board)
     before = git(board.path, "ls-remote", "origin", PLANNED_BRANCH)
 
-    assert shard_jobs.is_more_wanted(run, run.plan_context.now)
+    assert plan_shards.is_more_wanted(run, run.plan_context.now)
     assert git(board.path, "ls-remote", "origin", PLANNED_BRANCH) == before
 
 
@@ -177,5 +177,5 @@ def test_a_branch_that_may_not_be_written_fails_nothing(board: Clone, capsys: py
     hook.chmod(0o755)
 
     # Within one second it would be the same commit, and nothing would be pushed.
-    assert not shard_jobs.is_more_wanted(run, run.plan_context.now + timedelta(seconds=2))
+    assert not plan_shards.is_more_wanted(run, run.plan_context.now + timedelta(seconds=2))
     assert f"The branch {PLANNED_BRANCH} was not written" in capsys.readouterr().err

@@ -18,8 +18,8 @@ from leaderboard.core.store import ResultStore
 from leaderboard.planning.missing import DuelWorkItem
 from leaderboard.planning.plan_round import PROCESSORS, UNKNOWN_SECONDS, Capacity
 from scripts.console import CommandError
-from scripts.github.official import shard_jobs
-from scripts.github.official.shard_jobs import STEP_SECONDS, ShardAssignment
+from scripts.github.official import evaluate_shard
+from scripts.github.official.evaluate_shard import STEP_SECONDS, ShardAssignment
 from scripts.github.official.workload import planned_runtime_digest, read_workload
 from scripts.github.workflow.plan_context import parse_plan_context
 from tests.scripts.github.remotes import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, make_board
@@ -161,14 +161,14 @@ def test_a_shard_that_was_not_planned_is_refused(board: Clone, tmp_path: Path) -
     for shard, shards in ((2, 2), (0, 3), (-1, 2)):
         wrong = ShardAssignment(sha=board.head, results_sha="", shards=shards, shard=shard)
         with pytest.raises(CommandError, match="does not exist"):
-            shard_jobs.evaluate_shard(begun.run, evaluator_of(board.path), wrong, tmp_path / "out")
+            evaluate_shard.evaluate_shard(begun.run, evaluator_of(board.path), wrong, tmp_path / "out")
 
 
 def test_what_time_does_not_allow_is_left_for_the_next_round(board: Clone, tmp_path: Path) -> None:
     begun = plan_round(board, tmp_path)
     clock = iter([0.0, 1.0, 1e9, 1e9])
 
-    done = shard_jobs.evaluate_shard(
+    done = evaluate_shard.evaluate_shard(
         begun.run, evaluator_of(board.path), begun.assignment(), begun.folder(), lambda: next(clock)
     )
 
@@ -182,7 +182,7 @@ def test_nothing_begins_that_could_outlast_the_job(board: Clone, tmp_path: Path)
     # An evaluation may take 3,000 seconds by the default limits, and two starts of an image before.
     clock = chain([0.0, 1.0], repeat(STEP_SECONDS - 3000.0))
 
-    done = shard_jobs.evaluate_shard(
+    done = evaluate_shard.evaluate_shard(
         begun.run, evaluator_of(board.path), begun.assignment(), begun.folder(), lambda: next(clock)
     )
 
@@ -194,7 +194,7 @@ def test_all_files_of_an_image_are_read_before_anything_is_played_in_it(board: C
     here = evaluator_of(board.path)
     sandbox = replace(here.sandbox, warm=calls.append)
 
-    shard_jobs.evaluate_shard(begun.run, replace(here, sandbox=sandbox), begun.assignment(), begun.folder())
+    evaluate_shard.evaluate_shard(begun.run, replace(here, sandbox=sandbox), begun.assignment(), begun.folder())
 
     assert calls == [()]
 
@@ -214,7 +214,7 @@ def test_who_names_no_files_to_fetch_is_played_before_those_who_do(tmp_path: Pat
     begun = plan_round(board, tmp_path)
     work = read_workload(begun.run, board.head, "")
 
-    batches = shard_jobs.in_batches(work.items)
+    batches = evaluate_shard.in_batches(work.items)
 
     named = [sorted({(item.players[0].login, isinstance(item, DuelWorkItem)) for item in batch}) for batch in batches]
     assert named == [[("bob", False), ("bob", True)], [("aaa", False)], [("aaa", True)]]
@@ -230,7 +230,7 @@ def test_who_names_no_files_to_fetch_is_played_before_those_who_do(tmp_path: Pat
     ],
 )
 def test_the_longest_that_may_become_of_an_evaluation(limits: Limits, is_duel: bool, seconds: float) -> None:
-    assert shard_jobs.longest_seconds(limits, is_duel=is_duel) == seconds
+    assert evaluate_shard.longest_seconds(limits, is_duel=is_duel) == seconds
 
 
 def test_limits_beyond_a_job_leave_a_shard_the_work_that_it_was_packed_with(board: Clone, tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_limits_beyond_a_job_leave_a_shard_the_work_that_it_was_packed_with(boar
     begun = plan_round(board, tmp_path)
     clock = chain([0.0, 1.0], repeat(39 * 60.0))
 
-    done = shard_jobs.evaluate_shard(
+    done = evaluate_shard.evaluate_shard(
         begun.run, evaluator_of(board.path), begun.assignment(), begun.folder(), lambda: next(clock)
     )
 
@@ -259,8 +259,8 @@ def test_what_ends_one_evaluation_keeps_no_other_from_being_played(
 ) -> None:
     """A process that was killed kept all from being played that fetch weights or an image, in every round."""
     begun = plan_round(board, tmp_path)
-    monkeypatch.setattr(shard_jobs, "in_batches", lambda items: [[item] for item in items])
-    played = shard_jobs.run_jobs
+    monkeypatch.setattr(evaluate_shard, "in_batches", lambda items: [[item] for item in items])
+    played = evaluate_shard.run_jobs
     failed = iter([True])
 
     def first_fails(*words: object, **more: object) -> object:
@@ -268,10 +268,10 @@ def test_what_ends_one_evaluation_keeps_no_other_from_being_played(
             raise CommandError(1, "its process was killed")
         return played(*words, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(shard_jobs, "run_jobs", first_fails)
+    monkeypatch.setattr(evaluate_shard, "run_jobs", first_fails)
 
     with pytest.raises(CommandError, match="its process was killed"):
-        shard_jobs.evaluate_shard(begun.run, evaluator_of(board.path), begun.assignment(), begun.folder())
+        evaluate_shard.evaluate_shard(begun.run, evaluator_of(board.path), begun.assignment(), begun.folder())
 
     assert len(list((begun.folder() / "results").rglob("*.json"))) == 1  # of two
 
@@ -290,6 +290,6 @@ def test_a_result_that_the_disk_does_not_take_keeps_no_other_from_being_recorded
     monkeypatch.setattr(ResultStore, "write", first_is_full)
 
     with pytest.raises(CommandError, match=r"cannot be written \(No space left on device\)"):
-        shard_jobs.evaluate_shard(begun.run, evaluator_of(board.path), begun.assignment(), begun.folder())
+        evaluate_shard.evaluate_shard(begun.run, evaluator_of(board.path), begun.assignment(), begun.folder())
 
     assert len(list((begun.folder() / "results").rglob("*.json"))) == 1  # of two

@@ -12,6 +12,7 @@ from evaluator.model.records.result import Result
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import (
+    Banned,
     ParticipantFault,
     author_logins,
     is_participant,
@@ -40,7 +41,10 @@ class AdmissionContext:
     named: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
     """Owner and author, in lower case, to when the owner's agents began to name the author."""
     evaluated: Collection[EvaluatedVersion] = frozenset()
-    """Once submissions have ended: these have a final draw though their owner has left the team that might enter."""
+    """These go on though their owner has left the team that may enter, and until the end whatever they lack, but a ban.
+
+    Their results stay on the leaderboard, so a player could else stop while it leads, and meet nobody who comes later.
+    """
 
     def arrival(self, entry: Entry, task_id: str) -> datetime:
         """When an entry's version came to main and was entered for a task."""
@@ -117,12 +121,15 @@ def refused_entries(challenge: Challenge, entries: Iterable[Entry], admission: A
     conflicts = team_conflicts(participants, admission.arrived, admission.now, admission.named) if one_team_each else {}
     refused: dict[tuple[AgentName, str], ParticipantRefusal | PhaseRefusal] = {}
     for entry in participants:
-        faults: list[ParticipantFault] = list(participant_faults(challenge.people, entry.login, entry.submission))
-        faults += [conflicts[entry.name]] if entry.name in conflicts else []
+        every_fault: list[ParticipantFault] = list(participant_faults(challenge.people, entry.login, entry.submission))
+        every_fault += [conflicts[entry.name]] if entry.name in conflicts else []
         for task in challenge.tasks:
             phase = challenge.phase_of(task.id)
             if not entry.submission.plays(task):
                 continue
+            was_evaluated = (entry.name.login, entry.digest, task.id) in admission.evaluated
+            goes_on = was_evaluated and not challenge.is_final
+            faults = [fault for fault in every_fault if not goes_on or isinstance(fault, Banned)]
             if faults:
                 refused[entry.name, task.id] = ParticipantRefusal(tuple(faults))
             elif phase and (
@@ -130,7 +137,7 @@ def refused_entries(challenge: Challenge, entries: Iterable[Entry], admission: A
                     phase,
                     entry.login,
                     admission.arrival(entry, task.id),
-                    None if (entry.name.login, entry.digest, task.id) in admission.evaluated else admission.members,
+                    None if was_evaluated else admission.members,
                 )
             ):
                 refused[entry.name, task.id] = refusal
@@ -158,13 +165,15 @@ def admit_work(
 
     `charged`: results and duels with those in quarantine, which are missing and yet charged; the same two if left out.
     """
-    refused = refused_entries(challenge, entries, admission)
+    charged = [*results, *duels] if charged is None else list(charged)
+    evaluated = evaluated_versions(charged, challenge.season)
+    refused = refused_entries(challenge, entries, replace(admission, evaluated=evaluated))
     wanted = missing_work(challenge, entries, results, measurement, duels)
     deferred: list[Deferred] = []
     if refused:
         deferred = [kept for item in wanted if (kept := _deferred(item, refused))]
         wanted = missing_work(challenge, _without(challenge, entries, refused), results, measurement, duels)
-    accounts = QuotaAccounts(challenge, entries, [*results, *duels] if charged is None else charged)
+    accounts = QuotaAccounts(challenge, entries, charged)
     items, waiting = apply_quotas(challenge, wanted, accounts, admission.arrived, admission.now)
     deferred += [Deferred(item=item, reason=exhausted) for item, exhausted in waiting]
     return AdmissionPlan(items=tuple(items), deferred=tuple(deferred))

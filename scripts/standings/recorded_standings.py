@@ -15,7 +15,7 @@ from evaluator.model.records.result import Result, Tier
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import Standings
-from leaderboard.planning.admission import refused_entries, tasks_by_name
+from leaderboard.planning.admission import evaluated_versions, refused_entries, tasks_by_name
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.visibility import StandingsInput, as_shown, with_host_flags
 from scripts.console import CommandError, escape_commands, say
@@ -98,9 +98,12 @@ def _agents_on_main(checkout: Checkout) -> tuple[list[Entry], list[str]]:
 def refusals_in_words(checkout: Checkout, entries: Sequence[Entry], now: datetime) -> dict[AgentName, dict[str, str]]:
     """By entry and task why a version is not evaluated there, by a phase or the rules for participants."""
     words: dict[AgentName, dict[str, str]] = defaultdict(dict)
-    for (name, task_id), reason in refused_entries(
-        checkout.challenge, entries, admission_context(checkout, entries, now)
-    ).items():
+    challenge, admission = checkout.challenge, admission_context(checkout, entries, now)
+    refused = refused_entries(challenge, entries, admission)
+    if refused:  # What was evaluated goes on. Every record is read only where that matters.
+        admission = replace(admission, evaluated=evaluated_versions(checkout.every_record, challenge.season))
+        refused = refused_entries(challenge, entries, admission)
+    for (name, task_id), reason in refused.items():
         words[name][task_id] = reason_in_words(reason)
     return words
 

@@ -13,13 +13,16 @@ import scipy.stats
 from evaluator.host.deterministic import pinned_variables
 from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.host.seeds.season_secret import SeasonSecret
-from evaluator.model.config.people import People
+from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.people import Ban, People
+from evaluator.model.config.phase import Phase
 from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.result import Result, WantedResult
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import new_team_faults
 from leaderboard.core.standings import FinalDraws, TaskStandings
+from leaderboard.planning.admission import AdmissionContext, admit_work
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.scoring.intervals import TAIL, student_quantiles
@@ -782,6 +785,44 @@ def test_whoever_leaves_the_team_before_the_end_keeps_the_final_draw(tmp_path: P
 
     assert [item.entry.login for item in items if isinstance(item, WorkItem)] == ["alice"]
     assert not_drawn(board) == ["CartPole-v1"]
+
+
+@pytest.mark.attack(
+    "player_that_meets_no_newcomers", family="people", outcome="it meets them",
+    tries="Makes a player that beats all present ones, and hides the membership, names another team, or ignores new terms.",
+)  # fmt: skip
+@pytest.mark.parametrize("way", ["membership", "author", "terms"])
+def test_a_player_that_was_evaluated_meets_who_comes_later(way: str) -> None:
+    """Its results stay on the board, so it would stay ahead of newcomers that beat it: of three, by 140 points."""
+    game = make.game()
+    phase = Phase(id="one", name="One", tasks=(game.id,), teams=("lab",) if way == "membership" else ())
+    people = People(one_team_each=True, terms="terms.md" if way == "terms" else None)
+    rules = make.challenge(game).model_copy(update={"phases": (phase,), "people": people})
+    honest, newcomer = (
+        replace(entry, submission=entry.submission.model_copy(update={"terms": True}))
+        for entry in map(make.entry, ("bob", "carol"))
+    )
+    authors = ("@bob",) if way == "author" else ()
+    leader, unevaluated = (make.entry("mallory", agent=name, authors=authors) for name in ("agent", "b"))
+    entries = [honest, leader, newcomer, unevaluated]
+    duels = [make.duel(player, on=game) for player in (honest, leader, newcomer)]
+    duels += [make.duel(honest, newcomer, on=game), make.duel(leader, honest, "ww", on=game)]
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    members = {"lab": frozenset(["bob", "carol"])}
+    admission = AdmissionContext(now=now, arrived={entry.name: now for entry in entries}, members=members)
+    where = MeasurementContext(runtime_digest=make.digest("runtime"), beacon="test")
+
+    def meetings(season: Challenge) -> set[frozenset[str]]:
+        items = admit_work(season, entries, [], duels, where, admission).items
+        return {frozenset(player.shown for player in item.players) for item in items}
+
+    assert list(new_team_faults(rules.people, leader, entries)) == []
+    assert frozenset(["mallory/agent", "carol/agent"]) in meetings(rules)
+    assert frozenset(["mallory/b"]) not in meetings(rules)
+    final, banned = rules.model_copy(update={"final": rules.season}), Ban(login="mallory", why="x")
+    assert any("mallory/agent" in names for names in meetings(final)) == (way == "membership")
+    stopped = rules.model_copy(update={"people": people.model_copy(update={"ban": (banned,)})})
+    assert not any("mallory/agent" in names for names in meetings(stopped))
 
 
 def test_a_final_draw_that_is_hidden_and_not_replayed_is_not_waited_for(board: Clone) -> None:

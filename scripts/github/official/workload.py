@@ -34,7 +34,7 @@ from leaderboard.core.eligibility import EXAMPLES_LOGIN, without_quarantined
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning import plan_round
-from leaderboard.planning.admission import Deferred, admit_work, authors_by_owner, evaluated_versions, tasks_by_name
+from leaderboard.planning.admission import Deferred, admit_work, authors_by_owner, tasks_by_name
 from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, in_turns
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import read_note, read_recorded, replace_note
@@ -163,8 +163,6 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     refuse_changed_seeds(challenge, seasons, results)
     plan_context = _with_members(official, challenge, evaluated)
     admission = admission_at(plan_context.now, origin, plan_context.members)
-    if challenge.is_final:
-        admission = replace(admission, evaluated=evaluated_versions([*every_result, *every_duel], challenge.season))
     admitted = admit_work(challenge, evaluated, results, duels, measurement, admission, [*every_result, *every_duel])
     items = in_turns(admitted.items)
     if over := seasons.over(challenge):

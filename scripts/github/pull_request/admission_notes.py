@@ -1,13 +1,14 @@
 """What the season's rules mean for a pull request: phases, bans, quotas, and what is hidden until a date."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge
 from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant
-from leaderboard.planning.admission import phase_refusal, refused_entries
+from leaderboard.planning.admission import evaluated_versions, phase_refusal, refused_entries
 from leaderboard.planning.evaluation_quota import QuotaAccounts, QuotaExhausted
 from leaderboard.planning.refusal_reasons import PhaseRefusalKind, Reason, SubmissionsEnded, reason_in_words
 from leaderboard.text.format import format_utc
@@ -71,7 +72,8 @@ def rules_after_merge(
     if not mine:
         return {}, tuple(hidden_until(challenge, now))
     members = members_of(challenge, [entry.login for entry in mine], lookup)
-    admission = admission_at(now, origins, members)
+    evaluated = evaluated_versions(recorded.every_record, challenge.season)
+    admission = replace(admission_at(now, origins, members), evaluated=evaluated)
     refused = refused_entries(challenge, recorded.entries, admission)
     deferred: dict[tuple[AgentName, str], Reason] = {}
     for entry in mine:

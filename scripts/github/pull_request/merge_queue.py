@@ -1,13 +1,17 @@
 """`pullrank bot queue`: sets the status of a merge queue's commit from the bot's statuses of its pull requests.
 
-No pull request is inspected again. A queue's commit may also merge the ones ahead of it, and GitHub can be set to wait for
-the last one's checks alone: so the statuses of all of them are read.
+A queue's commit may also merge the ones ahead of it, and GitHub can be set to wait for the last one's checks alone: so the
+statuses of all of them are read. Nothing is evaluated again, but the paths of each are judged again with what it is merged
+onto: where its author's files are gone by then, git makes its change in somebody else's file that is like one of them.
 """
 
 import re
 
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git.git_repository import full_sha
+from scripts.git.path_guard import PullAuthor, inspect_pull
+from scripts.git.tree_diff import UnreadableError, fetch_head
+from scripts.github.api.responses import PullRequest
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import bot_status
 from scripts.github.pull_request.label_and_status import StatusState
@@ -29,12 +33,13 @@ def set_queue_status(context: BotContext) -> int:
     group = merge_group(context.workflow)
     if group.base_ref != f"refs/heads/{MAIN_BRANCH}" or _pull_number(group.head_ref.removeprefix(QUEUE_PREFIX)) is None:
         raise CommandError(USAGE, f"the event is of {group.head_ref[:100]!r}, which is not in {MAIN_BRANCH}'s merge queue")
-    numbers = _queued_pulls(context, group)
-    if not numbers:
+    onto = _queued_pulls(context, group)
+    if not onto:
         say("The queue has moved on; nothing was written.")
         return OK
-    faults = [f"#{number} has not passed: {fault}" for number in numbers if (fault := _pull_fault(context, number))]
-    passed = ", ".join(f"#{number}" for number in numbers) + (" has passed" if len(numbers) == 1 else " have passed")
+    found = {number: _pull_fault(context, number, before) for number, before in onto.items()}
+    faults = [f"#{number} has not passed: {fault}" for number, fault in found.items() if fault]
+    passed = ", ".join(f"#{number}" for number in onto) + (" has passed" if len(onto) == 1 else " have passed")
     state, words = (StatusState.FAILURE, faults[0]) if faults else (StatusState.SUCCESS, passed)
     context.github.set_status(group.head_sha, state, words, context.workflow.run_url)
     for line in faults or [passed]:
@@ -42,8 +47,11 @@ def set_queue_status(context: BotContext) -> int:
     return OK
 
 
-def _queued_pulls(context: BotContext, group: MergeGroup) -> list[int]:
-    """Numbers of the pull requests that the commit would merge, in order; empty if it is not in the queue."""
+def _queued_pulls(context: BotContext, group: MergeGroup) -> dict[int, str]:
+    """The pull requests that the commit would merge, in order, by number: what each is merged onto.
+
+    Empty if the commit is not in the queue.
+    """
     fetched = (f"+refs/heads/{MAIN_BRANCH}:{_MAIN_REF}", f"+{QUEUE_PREFIX}*:{_QUEUE_REFS}*")
     context.clone.run(
         "fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-gc", "origin", *fetched
@@ -55,9 +63,10 @@ def _queued_pulls(context: BotContext, group: MergeGroup) -> list[int]:
         if number := _pull_number(ref.removeprefix(_QUEUE_REFS)):
             entries[sha] = number
     if group.head_sha not in entries:
-        return []
-    commits = context.clone.run("rev-list", "--first-parent", "--reverse", full_sha(group.head_sha), f"^{_MAIN_REF}", "--")
-    return [entries[sha] for sha in commits.decode().split() if sha in entries]
+        return {}
+    form = ("--first-parent", "--reverse", "--parents", full_sha(group.head_sha), f"^{_MAIN_REF}", "--")
+    commits = [line.split() for line in context.clone.run("rev-list", *form).decode().splitlines()]
+    return {entries[sha]: parents[0] for sha, *parents in commits if sha in entries}
 
 
 def _pull_number(entry: str) -> int | None:
@@ -66,7 +75,7 @@ def _pull_number(entry: str) -> int | None:
     return int(parts[1]) if parts else None
 
 
-def _pull_fault(context: BotContext, number: int) -> str:
+def _pull_fault(context: BotContext, number: int, onto: str) -> str:
     """Why a pull request has not passed; empty if it has."""
     pull = context.github.pull(number)
     if pull.state != "open" or pull.base_ref != MAIN_BRANCH:
@@ -74,4 +83,18 @@ def _pull_fault(context: BotContext, number: int) -> str:
     status = bot_status(context.github, pull.head_sha, context.workflow.bot)
     if status is None:
         return "nothing was said of its newest commit"
-    return "" if status.state == StatusState.SUCCESS else status.state
+    return _path_fault(context, pull, onto) if status.state == StatusState.SUCCESS else status.state
+
+
+def _path_fault(context: BotContext, pull: PullRequest, onto: str) -> str:
+    """Why a pull request whose status is good may not be merged onto a commit."""
+    # Whether another account had this login before was judged for the status.
+    author = PullAuthor(login=pull.author, id=pull.author_id)
+    try:
+        fetch_head(context.clone, pull.head_sha)
+    except UnreadableError as error:
+        return error.reason
+    paths = inspect_pull(context.clone, onto, pull.head_sha, author, context.checkout.challenge.submissions)
+    if paths.outside and paths.touches_agents:
+        return "it changes files outside the author's folder"
+    return next(iter(paths.faults), "")

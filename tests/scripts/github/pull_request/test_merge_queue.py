@@ -9,7 +9,7 @@ from scripts.github.pull_request import merge_queue
 from scripts.github.pull_request.reconcile import reconcile_pulls
 from tests.github.world import BOT
 from tests.scripts.github.pull_request.test_shared_commits import propose, tell
-from tests.scripts.github.remotes import git
+from tests.scripts.github.remotes import agent_files, git
 from tests.scripts.github.scenes import Scene, previewed
 
 PREFIX = "refs/heads/gh-readonly-queue/main"
@@ -87,10 +87,30 @@ def test_a_newer_commit_has_to_pass_by_itself(scene: Scene) -> None:
     assert told(scene, event)[0] == "failure"
 
 
+@pytest.mark.attack(
+    "change_that_follows_a_move_in_a_queue", family="bot", outcome="it does not pass",
+    tries="Queues a withdrawal and an older change of one agent, so that the change is made in a file that is like it.",
+)  # fmt: skip
+@pytest.mark.parametrize("is_queued", [False, True])
+def test_what_was_found_good_is_judged_again_with_what_is_ahead_of_it(scene: Scene, is_queued: bool) -> None:
+    """Git's merge would make its change in the file that is like the one that main has lost."""
+    scene.clone.commit(agent_files("alice"))
+    scene.clone.push()
+    scene.push(dict.fromkeys(agent_files("alice")))
+    scene.bring(8)
+    say(scene, 7, "success")
+    say(scene, 8, "success")
+    assert told(scene, enter(scene, 8))[0] == "success"
+
+    ahead = enter(scene, 7)["merge_group"]["head_sha"] if is_queued else scene.merge(7)
+    state, words = told(scene, enter(scene, 8, after=ahead))
+    assert (state, words[:41]) == ("failure", "#8 has not passed: submissions/alice/a: m")
+
+
 def test_those_ahead_in_the_queue_are_merged_too(scene: Scene) -> None:
     """GitHub can be set to look at the last commit of a group alone."""
     scene.bring()
-    scene.bring(8, "bob", "b")
+    scene.bring(8, "bob", "b", b"y = 1\n")
     say(scene, 8, "success")
     first = enter(scene, 7)
     second = enter(scene, 8, after=first["merge_group"]["head_sha"])
@@ -103,7 +123,7 @@ def test_those_ahead_in_the_queue_are_merged_too(scene: Scene) -> None:
 
 def test_what_is_merged_already_is_not_asked_about(scene: Scene) -> None:
     scene.bring()
-    scene.bring(8, "bob", "b")
+    scene.bring(8, "bob", "b", b"y = 1\n")
     say(scene, 8, "success")
     first = enter(scene, 7)
     second = enter(scene, 8, after=first["merge_group"]["head_sha"])

@@ -37,8 +37,8 @@ def set_queue_status(context: BotContext) -> int:
     if not onto:
         say("The queue has moved on; nothing was written.")
         return OK
-    found = {number: _pull_fault(context, number, before) for number, before in onto.items()}
-    faults = [f"#{number} has not passed: {fault}" for number, fault in found.items() if fault]
+    fault_of = {number: _pull_fault(context, number, before) for number, before in onto.items()}
+    faults = [f"#{number} has not passed: {fault}" for number, fault in fault_of.items() if fault]
     passed = ", ".join(f"#{number}" for number in onto) + (" has passed" if len(onto) == 1 else " have passed")
     state, words = (StatusState.FAILURE, faults[0]) if faults else (StatusState.SUCCESS, passed)
     context.github.set_status(group.head_sha, state, words, context.workflow.run_url)

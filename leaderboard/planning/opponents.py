@@ -2,10 +2,12 @@
 
 Each player needs `opponents` others, of different owners. They stay chosen once a duel is recorded, so the wanted set
 settles. A player that lacks opponents chooses in two steps. Without a rating it takes the baselines and, up to half of
-what it needs, others spread evenly over the order of strength. Once rated, it takes those whose duel is most informative
-by the present ratings. A new player therefore costs its own `opponents` duels and nobody else any.
+what it needs, others spread evenly over the order of strength, by lot within each part of it: else a player could be made to
+beat just those that it will meet. Once rated, it takes those whose duel is most informative by the present ratings. A new
+player therefore costs its own `opponents` duels and nobody else any.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -62,6 +64,8 @@ class _PlayerTable:
     """Davidson's ν: how often equals draw."""
     gamma: float
     """What moving first is worth, in log-odds."""
+    lots: Sequence[tuple[str, str]]
+    """What a player draws by: the beacon of its validation, which nobody knew before the merge, and its digest."""
 
 
 def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines: Sequence[str]) -> _PlayerTable:
@@ -89,6 +93,7 @@ def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines
         theta=theta,
         nu=rated.ratings.nu if rated else 1.0,
         gamma=rated.ratings.moving_first.elo / ELO_SCALE if rated and rated.ratings.moving_first else 0.0,
+        lots=[(given.last[version, version].duel.beacon, version.digest) for version in position],
     )
 
 
@@ -167,11 +172,12 @@ def _spread(table: _PlayerTable, player: int, lacking: Indices, wanted: int) -> 
     chosen = of_others if len(of_others) >= wanted - len(first) else strongest
     ordered = chosen[np.lexsort((chosen, behind[chosen], table.theta[chosen]))]
     parts = np.array_split(ordered, max(wanted - len(first), 1)) if wanted > len(first) else []
-    return np.concatenate([first, *(_middle(part, lacking) for part in parts)])
+    return np.concatenate([first, *(_drawn(table, player, part, lacking) for part in parts)])
 
 
-def _middle(part: Indices, lacking: Indices) -> Indices:
-    """The player in the middle, or the nearest to it that lacks opponents too; shape (1,)."""
-    order = np.abs(np.arange(len(part)) - (len(part) - 1) / 2)
-    best: Indices = part[np.lexsort((part, order, lacking[part] <= 0))][:1]
+def _drawn(table: _PlayerTable, player: int, part: Indices, lacking: Indices) -> Indices:
+    """One by lot, of those that lack opponents too if there are any; shape (1,)."""
+    beacon, digest = table.lots[player]
+    lots = [hashlib.sha256(f"{beacon} {digest} {table.lots[other][1]}".encode()).digest() for other in part.tolist()]
+    best: Indices = part[sorted(range(len(part)), key=lambda at: (lacking[part[at]] <= 0, lots[at]))[:1]]
     return best

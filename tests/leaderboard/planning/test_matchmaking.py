@@ -242,9 +242,34 @@ def test_a_newcomer_meets_the_strongest_folder_of_an_owner():
         theta=np.array([np.nan, 0.0, -3.0, 3.0]),
         nu=0.0,
         gamma=0.0,
+        lots=[("a" * 40, str(i)) for i in range(4)],
     )
 
     assert set(opponents._spread(table, 0, np.ones(4, dtype=int), 2).tolist()) == {1, 3}
+
+
+@pytest.mark.attack(
+    "player_made_to_beat_whom_it_will_meet", family="people", outcome="half of them are drawn after the merge",
+    tries="Computes whom a new player will meet, where there are too many, and enters one that beats just those.",
+)  # fmt: skip
+def test_nobody_knows_before_the_merge_whom_a_new_player_meets_first():
+    world = World()
+    for i in range(30):
+        world.join(f"user{i}")
+    world.settle()
+    world.join("eve")
+    eve = world.entries[-1]
+
+    def opponents_of_eve(beacon):
+        duels = [*world.duels, make.duel(eve, on=GAME, beacon=beacon)]
+        pairs = wanted_pairings(GAME, world.entries, duels, season="1")
+        return {a.login if b.login == "eve" else b.login for a, b in pairs if (a.login == "eve") != (b.login == "eve")}
+
+    draws = [frozenset(opponents_of_eve(f"{i:040x}")) for i in range(20)]
+    assert {len(drawn) for drawn in draws} == {3}
+    assert len(set(draws)) == 20
+    assert len(frozenset.union(*draws)) > 20
+    assert opponents_of_eve(f"{7:040x}") == draws[7]
 
 
 def test_the_order_of_input_never_matters():
@@ -273,6 +298,7 @@ def test_where_moving_first_decides_a_stronger_player_tells_more(gamma, chosen):
         theta=np.array([0.0, 0.0, 5.0]),
         nu=0.0,
         gamma=gamma,
+        lots=[("a" * 40, str(i)) for i in range(3)],
     )
 
     assert opponents._most_informative(table, 0, np.ones(3, dtype=int)).tolist() == [chosen]

@@ -13,6 +13,7 @@ import socket
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +28,7 @@ from evaluator.host.deterministic import run_pinned
 from evaluator.host.docker.engine import OWNER_LABEL, Engine, is_orphan
 from evaluator.host.duels.evaluate_duel import evaluate_duel
 from evaluator.host.process_owner import this_process
+from evaluator.host.sandboxes.docker_sandbox import REMOVAL
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.host.usage import MIB
@@ -59,6 +61,8 @@ COLUMNS = {
     "containers": (0, 0), "temporary folder": (0, 0), "cgroups": (4, 0), "mounts": (4, 0), "engine disk MiB": (4.0, 0.01),
 }  # fmt: skip
 """What is sampled, and the growth (absolute, and as a share) that is not worth a line: what happens beside it."""
+# A removal that takes longer is something left behind.
+REMOVAL_SECONDS = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +124,10 @@ class Sampler:
         self._root = Path(engine._api.info()["DockerRootDir"])
 
     def sample(self) -> dict[str, float]:
-        """One value for each column."""
+        """One value for each column, once the containers that are being removed are gone."""
+        for thread in threading.enumerate():
+            if thread.name == REMOVAL:
+                thread.join(REMOVAL_SECONDS)
         gc.collect()
         memory, threads = _status("self")
         engine = [self._pid, *descendants(self._pid)]

@@ -259,5 +259,5 @@ def test_no_path_of_one_machine_and_no_registry_host_is_written_down() -> None:
             # What hostile agents look for is no path of ours.
             text = text if not path.is_relative_to(ROOT / "tests/hostile/agents") else text.replace("/" + "root/", "")
             # A hosted machine has no other place to take gVisor from; the package is checked by its hash.
-            allowed = {"deb." + "debian.org"} if path.name == "gvisor_runtime.py" else set()
+            allowed = {"deb." + "debian.org"} if path.name == "install_gvisor.py" else set()
             assert not [word for word in words if word in text and word not in allowed], path

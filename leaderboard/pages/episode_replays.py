@@ -29,7 +29,7 @@ def shown_replays(standings: Standings) -> Iterator[tuple[TaskStandings, TaskRow
 
 @dataclass(frozen=True, kw_only=True)
 class Film:
-    """An entry's episode that `film.js` plays on the page of a task."""
+    """An entry's episode that `leader-film.js` plays on the page of a task."""
 
     row: TaskRow
     episode: EpisodeReplay
@@ -90,7 +90,7 @@ def _last(order: Sequence[int], returns: Sequence[float]) -> int:
 
 
 def replay_figure(episode: EpisodeReplay, root: str, decimals: int | None = None) -> Markup:
-    """An episode as a figure that `episode.js` turns into a player; without JavaScript it shows the first frame.
+    """An episode as a figure that `episode-player.js` turns into a player; without JavaScript it shows the first frame.
 
     `root` is the relative address of the site's root.
     """
@@ -112,12 +112,12 @@ def replay_thumbnail(episode: EpisodeReplay, root: str) -> Markup:
 
 
 def film_poster(episode: EpisodeReplay, root: str) -> Markup:
-    """The first frame of a film, in the window in which `film.js` will play it."""
+    """The first frame of a film, in the window in which `leader-film.js` will play it."""
     return _window(f"{root}{episode.poster}", "pr-screen", f"{_label(episode)}: its first picture", episode, 1, 1)
 
 
 def film_facts(episode: EpisodeReplay, root: str) -> Markup:
-    """The attributes from which `film.js` loads a film."""
+    """The attributes from which `leader-film.js` loads a film."""
     return Markup('data-film="{}" {}').format(f"{root}{episode.file}", _facts(episode))
 
 

@@ -33,12 +33,12 @@ def render_pages(standings: Standings, context: SiteContext, past: LeaderboardHi
     log = ledger.build_ledger(standings, context)
     pages[urls.LEDGER] = renderer.page(urls.LEDGER, "ledger.md.jinja", log=log)
     pages[urls.COMPARE] = renderer.page(urls.COMPARE, "compare.md.jinja")
-    pages[urls.STATUS] = renderer.page(urls.STATUS, "status.md.jinja")
+    pages[urls.STATUS] = renderer.page(urls.STATUS, "find_submission.md.jinja")
     leads = past.leads()
     pages[urls.TIMELINE] = renderer.page(urls.TIMELINE, "timeline.md.jinja", leads=leads, most=TIMELINE_ROWS)
     pages[urls.ALL_AGENTS] = renderer.page(urls.ALL_AGENTS, "all_agents.md.jinja", lines=agent_list.agent_lines(standings))
     pages[sample_comments.STATES_PAGE] = renderer.page(
-        sample_comments.STATES_PAGE, "states.md.jinja", shown=sample_comments.sample_states()
+        sample_comments.STATES_PAGE, "sample_comments.md.jinja", shown=sample_comments.sample_states()
     )
     pages[submit_form.FORM_RULES] = submit_form.form_rules(standings, context)
     for board in standings.tasks:

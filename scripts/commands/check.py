@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from evaluator.host.docker.gvisor_runtime import RUNSC_VERSION
 from evaluator.host.errors import AgentFault
 from evaluator.host.loading.submission_folder import new_names_fault, new_path_fault
 from evaluator.host.loading.weights_cache import WeightsCache
@@ -137,6 +136,9 @@ def _gvisor_notes(challenge: Challenge) -> Iterator[str]:
     if labels := [label for label in runners.labels if not label.startswith(HOSTED_LABEL)]:
         machines = f"the machines {', '.join(labels)} need it, with --oci-seccomp; nothing is evaluated without it"
     else:
+        # Imported late: it imports what fetches.
+        from scripts.runs.install_gvisor import RUNSC_VERSION
+
         machines = f"the workflows install runsc {RUNSC_VERSION} on GitHub's machines"
     yield f"challenge.yml: evaluations are in gVisor: {machines}."
 

@@ -7,10 +7,9 @@ import typer
 
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
-from evaluator.host.docker.gvisor_runtime import RUNSC_VERSION
 from scripts.console import OK, OUR_FAULT, CommandError, say
 from scripts.repository.checkout import open_checkout
-from scripts.runs.install_gvisor import InstallPlaces, install_gvisor
+from scripts.runs.install_gvisor import RUNSC_VERSION, InstallPlaces, install_gvisor
 
 
 def run(

@@ -23,9 +23,9 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Epis
 <link rel="icon" href="data:,"><link rel="stylesheet" href="assets/board.css">
 <link rel="stylesheet" href="assets/episode.css">
 </head><body data-md-color-scheme="default" class="md-typeset"><h1>Episodes</h1>{body}
-<script type="module" src="assets/js/episode.js"></script></body></html>"""
+<script type="module" src="assets/js/episode-player.js"></script></body></html>"""
 COMPARE = """<div id="place"></div><script type="module">
-import {{ create, together }} from "./assets/js/episode.js";
+import {{ create, together }} from "./assets/js/episode-player.js";
 const figures = {episodes}.map((one) => create(one, {{ name: {name}, said: "return 1" }}));
 document.querySelector("#place").append(together(figures, {{ label: "both" }}), ...figures);
 </script>"""

@@ -16,12 +16,12 @@ import pytest
 
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
-from evaluator.host.docker.gvisor_runtime import RUNSC_PACKAGES, RUNTIME_ARGUMENTS, RunscPackage
+from evaluator.host.docker.gvisor_runtime import RUNTIME_ARGUMENTS
 from evaluator.host.errors import SandboxError
 from evaluator.host.sandboxes.select_sandbox import select_sandbox
 from scripts.commands import gvisor
 from scripts.console import OUR_FAULT, CommandError
-from scripts.runs.install_gvisor import InstallPlaces, install_gvisor
+from scripts.runs.install_gvisor import RUNSC_PACKAGES, InstallPlaces, RunscPackage, install_gvisor
 from scripts.runs.local_evaluator import choose_sandbox
 from tests.needs import without_gvisor
 

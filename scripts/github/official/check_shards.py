@@ -1,4 +1,4 @@
-"""The official run's last job: checks what the shards hand in and replays it.
+"""Checks what the shards of a round hand in, and replays it.
 
 Shards are not trusted: a file that is not exactly what the round asked for, or whose actions do not give its returns, is
 refused. Everything but the measured numbers is known before a file is opened. `record_results` records what passed.

@@ -1,4 +1,4 @@
-"""Publishes a round of the official run: checks what its shards hand in, records it, and reports what was lost or failed.
+"""The last job of an official run: has its shards checked and recorded, and reports what was lost or failed.
 
 It says, too, whether another round is needed.
 """

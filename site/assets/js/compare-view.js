@@ -2,7 +2,7 @@
 
 import { bar, profiles, scaleOf, strips } from "./charts.js";
 import { el } from "./dom.js";
-import { create, together } from "./episode.js";
+import { create, together } from "./episode-player.js";
 import { number, ranks, span } from "./format.js";
 import { agentPage } from "./site.js";
 import { INTERVAL_NAME, improvement, mean, quantile } from "./stats.js";

@@ -120,7 +120,7 @@ def test_replays_are_shown_where_there_are_some():
     page = render(board, replace(CONTEXT, episodes={row.result.key: (one,)}))[PAGE]
 
     assert "../../../episodes/a.webp" in page
-    assert page.count("assets/js/episode.js") == 1
+    assert page.count("assets/js/episode-player.js") == 1
     assert "episode.js" not in of(samples.entry())
 
 

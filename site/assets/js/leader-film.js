@@ -4,7 +4,7 @@
  * episode; films of games are matches, which the pages of duels hold as JSON.
  */
 import { el } from "./dom.js";
-import { Bar, Screen } from "./episode.js";
+import { Bar, Screen } from "./episode-player.js";
 import { MatchPicture } from "./match-picture.js";
 import { root } from "./site.js";
 

@@ -174,6 +174,27 @@ def test_modules_in_an_agents_folder_never_take_the_place_of_ours(installed: Pat
     assert "outside of the sandbox" not in checked.stdout + checked.stderr
 
 
+@pytest.mark.attack(
+    "configuration_of_a_site", family="supply", outcome="no site is built there",
+    tries="Brings settings of MkDocs that run code, for whoever builds the site in its folder.",
+)  # fmt: skip
+@pytest.mark.parametrize("with_rules", [False, True])
+def test_no_site_is_built_by_what_an_agents_folder_says(installed: Path, tmp_path: Path, with_rules: bool) -> None:
+    """Hooks, templates and modules named as MkDocs would run outside of the sandbox."""
+    ran = "from pathlib import Path\nPath(__file__).with_name('ran').touch()\n"
+    hook = "site_name: Mine\ndocs_dir: build/pages\nhooks: [hook.py]\n"
+    files = {"agent.py": RULE, "hook.py": ran, "mkdocs.py": ran, "mkdocs.yml": hook, "site/pages/index.md": "# Mine\n"}
+    for name, text in {**files, "site/assets/mine.css": "", **({"challenge.yml": RULES} if with_rules else {})}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    built = in_folder(installed, tmp_path, "pullrank", "site", "build")
+
+    assert not (tmp_path / "ran").exists(), built.stderr
+    assert built.returncode == 2, built.stderr
+    assert "in a board's clone" in built.stderr
+
+
 def test_what_lies_at_the_root_of_this_repository_is_named_as_its_own() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
 

@@ -42,6 +42,9 @@ _LOOSE_JOINERS = re.compile(f"(?:^|(?<=[\x00-\x7f]))[{_JOINERS}]+|(?<=[{_JOINERS
 _STACKED = re.compile("(?<=[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{2})"
                       "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")  # fmt: skip
 _MARKS_IN_A_ROW = 2
+# Other scripts have letters with three or four marks. `_without_towers` looks at longer runs of what is no letter.
+_MOST_MARKS = 4
+_LONG_RUN = re.compile(rf"[^\w\s\x00-\x7f]{{{_MOST_MARKS + 1},}}")
 # What may need a change; looking for it first is ten times as fast as making each change in turn.
 _SUSPICIOUS = re.compile(
     "[^\t\n -~\xa0-\xac\xae-\u02ff\u0370-\u0482\u048a-\u061b\u061d-\u115e\u2010-\u2027\u202f-\u205f\u2070-\u20cf"
@@ -54,9 +57,25 @@ _COMMAND = re.compile(r"##(?=\[|vso\[)", re.IGNORECASE)
 def visible(text: str) -> str:
     """The text with a mark in place of each character that hides or reorders text, or cannot be encoded.
 
-    Line ends and tabs stay. Selectors of variants vanish, blanks become spaces, and of accents on one letter two stay.
+    Line ends and tabs stay. Selectors of variants vanish, blanks become spaces, and of accents on one letter two stay, of
+    other marks four.
     """
-    return _SUSPICIOUS.sub(_shown, text.replace("\r\n", "\n") if "\r" in text else text)
+    shown = _SUSPICIOUS.sub(_shown, text.replace("\r\n", "\n") if "\r" in text else text)
+    return shown if shown.isascii() else _LONG_RUN.sub(_without_towers, shown)
+
+
+def _without_towers(match: re.Match[str]) -> str:
+    """A run of signs and marks, with no more marks than one letter has; a joiner between marks begins no other letter."""
+    kept, marks = [], 0
+    for character in match.group():
+        category = unicodedata.category(character)
+        if category in ("Mn", "Me"):
+            marks += 1
+        elif category != "Cf":
+            marks = 0
+        if marks <= _MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)
 
 
 def _shown(match: re.Match[str]) -> str:

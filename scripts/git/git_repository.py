@@ -23,6 +23,8 @@ _SERVICES = {
     **dict.fromkeys(("fetch", "clone", "ls-remote"), "--upload-pack=git-upload-pack"),
     "push": "--receive-pack=git-receive-pack",
 }
+# Whoever else's clone it is, its configuration may name hooks since git 2.54, which `core.hooksPath` does not turn off.
+_WITH_HOOKS = ("fetch", "push", "switch", "fast-import")
 # What a clone's own configuration may say of how servers are reached; all else could lead a token to somebody else.
 _HARMLESS_HTTP = ("extraheader", "postbuffer", "version", "lowspeedlimit", "lowspeedtime")
 COMMAND_SECONDS = {"fetch": 1800.0, "push": 3600.0, "fast-import": 1800.0}
@@ -170,7 +172,9 @@ class GitRepository:
         if arguments[0] in _SERVICES:
             self._refuse_ways_to_servers()
         words = [arguments[0], *filter(None, [_SERVICES.get(arguments[0])]), *arguments[1:]]
-        command = ["git", *(word for setting in (*_SETTINGS, *self.settings) for word in ("-c", setting)), *words]
+        hooks = () if self.is_ours or arguments[0] not in _WITH_HOOKS else self._without("hook", "enabled=false")
+        settings = (*_SETTINGS, *hooks, *self.settings)
+        command = ["git", *(word for setting in settings for word in ("-c", setting)), *words]
         if self.largest_file is not None:  # in blocks of 512 bytes; what git starts inherits it
             command = ["sh", "-c", 'ulimit -f "$0" && exec "$@"', str(self.largest_file // 512), *command]
         name = arguments[0]
@@ -232,17 +236,25 @@ class GitRepository:
                 words = f"this clone's configuration has {name}, by which somebody else could read what is sent"
                 raise CommandError(USAGE, f"{words}; remove it, or clone it anew")
 
+    def _without(self, kind: str, *ways: str) -> tuple[str, ...]:
+        """Settings that turn off what the repository's configuration names of a kind, such as filters.
+
+        Raises:
+            GitError: this is no repository.
+        """
+        names = {key.removeprefix(f"{kind}.").rpartition(".")[0] for key in self._configured(rf"^{kind}\.")}
+        if any("=" in name for name in names):
+            raise CommandError(USAGE, f"this clone's configuration has a {kind} with '=' in its name; remove it")
+        return tuple(f"{kind}.{name}.{way}" for name in sorted(names) for way in ways)
+
     def _unfiltered(self) -> "GitRepository":
         """The repository without the filters that its configuration names.
 
         Raises:
             GitError: this is no repository.
         """
-        filters = {key.removeprefix("filter.").rpartition(".")[0] for key in self._configured(r"^filter\.")}
-        if any("=" in name for name in filters):
-            raise CommandError(USAGE, "this clone's configuration has a filter with '=' in its name; remove it")
-        ways = ("clean=", "smudge=", "process=", "required=false")
-        return replace(self, settings=(*self.settings, *(f"filter.{name}.{way}" for name in filters for way in ways)))
+        filters = self._without("filter", "clean=", "smudge=", "process=", "required=false")
+        return replace(self, settings=(*self.settings, *filters))
 
     def status(self, *options: str) -> list[str]:
         """The lines of `git status --porcelain`; filters that the repository's configuration names are not run.

@@ -30,7 +30,7 @@ from leaderboard.pages.render_pages import render_pages
 from leaderboard.site_context import SiteContext, former_entries, reproduced
 from leaderboard.text.escape_markdown import escape
 from leaderboard.visibility import hidden_tasks
-from scripts.console import OUR_FAULT, CommandError, say, stderr_console
+from scripts.console import OUR_FAULT, USAGE, CommandError, say, stderr_console
 from scripts.git.git_repository import GitRepository
 from scripts.git.pull_numbers import pull_numbers_by_agent
 from scripts.pictures.game_frames import rendered_frames
@@ -47,7 +47,14 @@ MKDOCS_BYTES = 1 << 20
 
 
 def build(checkout: Checkout, *, official: bool) -> Path:
-    """Build the site from what is recorded; returns its folder. The old site stays until the new one is complete."""
+    """Build the site from what is recorded; returns its folder. The old site stays until the new one is complete.
+
+    Raises:
+        CommandError: this is no board's clone, or the site cannot be built.
+    """
+    # MkDocs runs what its settings and the modules beside them say: elsewhere these are of whoever made the folder.
+    if checkout.other_challenge is not None:
+        raise CommandError(USAGE, "the site's pages and settings lie in a board's clone; run this there")
     forget_fingerprint(checkout.root)
     standings, context = gather_site_inputs(checkout, official=official)
     with stderr_console().status("Building the site …"):

@@ -209,6 +209,22 @@ def test_hidden_text_survives_in_no_page_and_no_document() -> None:
 
 
 @pytest.mark.attack(
+    "tower_of_marks", family="people", outcome="of the marks on one letter four are shown",
+    tries="Covers the lines above and below with marks of Hebrew, Thai or any other script, a hundred on one letter.",
+)  # fmt: skip
+def test_no_marks_of_any_script_stand_on_each_other() -> None:
+    marks = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) in ("Mn", "Me")]
+    every = frozenset(marks)
+    for mark in marks:
+        for text in (mark * 100, f"{mark}\u200d" * 100, f"\u0301\u0e47{mark}\u05b0" * 100):
+            shown = visible(f"\u0e01{text}")
+            most = max(len([sign for sign in part if sign in every]) for part in shown.split("\ufffd"))
+            assert most <= 4, ascii(shown)
+    for text in ("\u05d1\u05b0\u05bc\u05e8\u05b5\u05d0\u05e9\u05b4\u0596\u05c1\u05d9\u05ea", "\u0e17\u0e35\u0e48"):
+        assert visible(text) == text
+
+
+@pytest.mark.attack(
     "hidden_text_in_a_comment", family="bot", outcome="shown with a mark in its place",
     tries="Hides text in names, faults and logs that the bot's comment quotes.",
 )  # fmt: skip

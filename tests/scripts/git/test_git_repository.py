@@ -94,7 +94,7 @@ def test_the_token_is_for_one_server_and_stands_in_no_command_line(tmp_path: Pat
 
 @pytest.mark.attack(
     "clone_that_brings_programs_for_git", family="supply", outcome="not run",
-    tries="Hands out a clone whose configuration names programs for git to start: filters, transports, services.",
+    tries="Hands out a clone whose configuration names programs for git to start: filters, transports, services, hooks.",
 )  # fmt: skip
 def test_a_clones_own_configuration_starts_no_program(board: Clone, tmp_path: Path) -> None:
     mark = tmp_path / "ran"
@@ -105,6 +105,10 @@ def test_a_clones_own_configuration_starts_no_program(board: Clone, tmp_path: Pa
     }.items():  # fmt: skip
         git(board.path, "config", name, value)
     (board.path / ".git/info/attributes").write_text("*.py filter=x\n*.yml filter=a.b\n")
+    for event in ("reference-transaction", "post-checkout", "post-index-change"):  # git 2.54 and later
+        git(board.path, "config", "--add", "hook.a.b.event", event)
+    git(board.path, "config", "hook.a.b.command", program)
+    git(board.path, "config", "hook.a.b.enabled", "true")
     files = agent_files("bob")
     for path, content in files.items():
         (board.path / path).parent.mkdir(parents=True, exist_ok=True)
@@ -112,6 +116,7 @@ def test_a_clones_own_configuration_starts_no_program(board: Clone, tmp_path: Pa
 
     assert set(board.repository.status()) >= {f" M {path}" for path in files}
     board.repository.run("fetch", "--quiet", "origin")
+    board.repository.begin_branch("other", board.head)
     git(board.path, "config", "remote.origin.url", f"ext::touch {mark}")
     with pytest.raises(GitError):
         board.repository.run("ls-remote", "origin")

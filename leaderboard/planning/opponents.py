@@ -1,11 +1,11 @@
 """Choice of opponents in a game with too many players for everybody to play everybody.
 
 Each player needs `opponents` others, of different owners. They stay chosen once a duel is recorded, so the wanted set
-settles. A player that lacks opponents chooses in two steps. Without a rating it takes the baselines and, up to half of what
-it needs, others spread evenly over the order of strength, by lot within each part of it: else a player could be made to beat
-just those that it will meet. Once rated, it takes those whose duel is most informative by the present ratings. A new player
-therefore costs its own `opponents` duels and nobody else any. After the end of submissions everybody chooses once more, in
-the same way.
+settles. A player that lacks opponents chooses in two steps. It takes the baselines and, up to half of what it needs, others
+spread evenly over the order of strength, by lot within each part of it: else a player could be made to beat just those that
+it will meet. Then, once rated, it takes those whose duel is most informative by the present ratings. A new player therefore
+costs its own `opponents` duels and nobody else any. After the end of submissions everybody chooses once more, in the same
+way.
 """
 
 import hashlib
@@ -115,15 +115,16 @@ def _by_owner(given: MatchmakingInput) -> list[list[int]]:
 def _choose(table: _PlayerTable, opponents: int) -> None:
     """Let every player in turn choose the opponents it lacks; being chosen by another counts too."""
     lacking = opponents - _owners_met(table, np.arange(len(table.met)))
-    is_new = lacking == opponents
+    # Whatever is recorded of a round: whoever is rated by a part of its first half is given the rest by lot, too.
+    later = opponents // 2
+    is_in_first_half = lacking > later
     for player in range(len(lacking)):
         if lacking[player] <= 0:
             continue
-        if np.isfinite(table.theta[player]) and not is_new[player]:
+        if np.isfinite(table.theta[player]) and not is_in_first_half[player]:
             chosen = _most_informative(table, player, lacking)
         else:
-            later = opponents // 2 if is_new[player] else 0
-            chosen = _spread(table, player, lacking, int(lacking[player]) - later)
+            chosen = _spread(table, player, lacking, int(lacking[player]) - (later if is_in_first_half[player] else 0))
         table.met[player, chosen] = table.met[chosen, player] = True
         changed = np.append(chosen, player)
         lacking[changed] = opponents - _owners_met(table, changed)

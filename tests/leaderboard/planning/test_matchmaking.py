@@ -272,6 +272,27 @@ def test_nobody_knows_before_the_merge_whom_a_new_player_meets_first():
     assert opponents_of_eve(f"{7:040x}") == draws[7]
 
 
+@pytest.mark.attack(
+    "opponents_chosen_after_a_part_of_a_round", family="people", outcome="the rest of the first half is drawn, too",
+    tries="Is rated by the few duels for which a round had time, and meets those near its rating instead of a lot's.",
+)  # fmt: skip
+def test_who_played_a_part_of_the_first_half_is_given_the_rest_by_lot():
+    world = World()
+    for i in range(30):
+        world.join(f"user{i}")
+    world.settle()
+    world.join("eve")
+    eve, drawn = world.entries[-1], set()
+    for i in range(10):
+        beacon = f"{i:040x}"
+        played = [make.duel(eve, on=GAME, beacon=beacon), make.duel(eve, world.entries[0], "wlwl", on=GAME, beacon=beacon)]
+        pairs = wanted_pairings(GAME, world.entries, [*world.duels, *played], season="1")
+        drawn.add(frozenset(name for name in names(pairs) if "eve" in name))
+
+    assert {len(each) for each in drawn} == {4}
+    assert len(drawn) > 7
+
+
 def test_the_order_of_input_never_matters():
     world = World()
     for i in range(20):

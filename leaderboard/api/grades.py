@@ -34,6 +34,9 @@ class GradedSubmission:
     """Rounded as the leaderboard shows it; None without one."""
     order: float
     """Greater is better; minus infinity without a score."""
+    is_final_only: bool = False
+    """Whether only the final draw, which no quota limits, could choose it: it was not evaluated before, or in a game another
+    player of its owner was better then."""
 
     def is_late(self, challenge: Challenge) -> bool:
         """Whether it came after the end of the task's phase."""
@@ -42,7 +45,10 @@ class GradedSubmission:
 
 
 def handed_in(
-    challenge: Challenge, results: Iterable[Result], arrivals: Mapping[tuple[str, str, str], datetime]
+    challenge: Challenge,
+    results: Iterable[Result],
+    arrivals: Mapping[tuple[str, str, str], datetime],
+    final_beacon: str | None = None,
 ) -> Iterator[GradedSubmission]:
     """The score of each version on each task over all its draws, so that nobody returns until a draw is lucky.
 
@@ -50,6 +56,7 @@ def handed_in(
         challenge: the tasks, as they are now.
         results: the season's official results that count.
         arrivals: by login in lower case, version and task. What is missing counts from its evaluation.
+        final_beacon: that of the final draws, if there are any.
     """
     by_version: dict[tuple[str, str, str], list[Result]] = defaultdict(list)
     for result in results:
@@ -69,6 +76,7 @@ def handed_in(
             arrived=arrivals.get(name) or datetime.fromisoformat(result.provenance.evaluated_at).astimezone(UTC),
             score=round(score, metric.decimals) + 0.0 if has_score else None,
             order=oriented_value(metric, score) if has_score else float("-inf"),
+            is_final_only=all(one.beacon == final_beacon for one in pooled),
         )  # fmt: skip
 
 
@@ -82,7 +90,7 @@ def rated_submissions(standings: Standings, arrivals: Mapping[tuple[str, str, st
                 elo = row.rating.elo
                 yield GradedSubmission(
                     task=board.task, login=row.entry.login, agent=row.entry.agent, verdict=Verdict.OK.value,
-                    arrived=since, score=round(elo, 1), order=elo,
+                    arrived=since, score=round(elo, 1), order=elo, is_final_only=row.superseded_by is not None,
                 )  # fmt: skip
 
 
@@ -135,11 +143,17 @@ def _answers(fields: Iterable[str], entries: list[Entry]) -> Iterator[object]:
         yield given[0] if len(set(given)) == 1 else " / ".join(dict.fromkeys(map(str, given)))
 
 
+def _preference(submission: GradedSubmission) -> tuple[bool, float, float]:
+    """The best score first, then the first arrival. Where only the final draw could choose, any score is as good."""
+    has_score, is_chosen = submission.score is not None, submission.score is not None and not submission.is_final_only
+    return is_chosen, submission.order if is_chosen else float(has_score), -submission.arrived.timestamp()
+
+
 def _task_cells(challenge: Challenge, handed: list[GradedSubmission]) -> list[object]:
     """The score that came in time, state, agent, arrival, and the best late score."""
     late = [submission for submission in handed if submission.is_late(challenge)]
     in_time = [submission for submission in handed if submission not in late]
-    best = max(in_time or late, key=lambda submission: (submission.order, -submission.arrived.timestamp()), default=None)
+    best = max(in_time or late, key=_preference, default=None)
     if best is None:
         return ["", MISSING_STATE, "", "", ""]
     state = best.verdict if in_time else LATE_STATE

@@ -22,7 +22,13 @@ from leaderboard.ratings.counting_duels import counting_duels, newest_duels, par
 
 
 def wanted_pairings(
-    task: Task, entries: Iterable[Entry], duels: Iterable[Duel], *, season: str, baselines: Sequence[str] = ()
+    task: Task,
+    entries: Iterable[Entry],
+    duels: Iterable[Duel],
+    *,
+    season: str,
+    baselines: Sequence[str] = (),
+    final_beacon: str | None = None,
 ) -> list[tuple[Entry, Entry]]:
     """Every duel that is wanted of a game, recorded or not, each pair in the order of the sides.
 
@@ -34,6 +40,7 @@ def wanted_pairings(
         duels: everything recorded; of any tier, since a local checkout plans by its own records.
         season: duels of other seasons do not count.
         baselines: their names; a player meets them first.
+        final_beacon: that of the final draws, after the end of submissions.
     """
     entries = list(entries)
     entered = sorted((entry for entry in entries if entry.submission.plays(task)), key=lambda entry: entry.name)
@@ -49,7 +56,7 @@ def wanted_pairings(
     # Imported late: only here are ratings needed.
     from leaderboard.planning.opponents import MatchmakingInput, chosen_opponents
 
-    given = MatchmakingInput(players, current, last, groups, version_folders(entries))
+    given = MatchmakingInput(players, current, last, groups, version_folders(entries), final_beacon)
     return [*validations, *chosen_opponents(task, given, baselines)]
 
 
@@ -232,7 +239,10 @@ def _duels(
     entries = [
         replace(entry, presence_beacons={task.id: several}) if len(several) > 1 else entry for entry, several in with_beacons
     ]
-    for pair in wanted_pairings(task, entries, played, season=challenge.season, baselines=challenge.baselines):
+    final_beacon = measurement.beacon if challenge.is_final else None
+    for pair in wanted_pairings(
+        task, entries, played, season=challenge.season, baselines=challenge.baselines, final_beacon=final_beacon
+    ):
         # A validation for every beacon, so that none stays uncounted; opponents meet on the seeds of the present ones.
         if pair[0].name == pair[1].name:
             beacons = measurement.beacons_of(pair[0], task.id)

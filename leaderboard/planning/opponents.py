@@ -1,10 +1,11 @@
 """Choice of opponents in a game with too many players for everybody to play everybody.
 
 Each player needs `opponents` others, of different owners. They stay chosen once a duel is recorded, so the wanted set
-settles. A player that lacks opponents chooses in two steps. Without a rating it takes the baselines and, up to half of
-what it needs, others spread evenly over the order of strength, by lot within each part of it: else a player could be made to
-beat just those that it will meet. Once rated, it takes those whose duel is most informative by the present ratings. A new
-player therefore costs its own `opponents` duels and nobody else any.
+settles. A player that lacks opponents chooses in two steps. It takes the baselines and, up to half of what it needs, others
+spread evenly over the order of strength, by lot within each part of it: else a player could be made to beat just those that
+it will meet. Then, once rated, it takes those whose duel is most informative by the present ratings. A new player therefore
+costs its own `opponents` duels and nobody else any. After the end of submissions everybody chooses once more, in the same
+way.
 """
 
 import hashlib
@@ -36,6 +37,9 @@ class MatchmakingInput:
     """The duel of each pair that counts."""
     groups: OwnerGroups
     folders: VersionFolders
+    final_beacon: str | None = None
+    """That of the final draws, after the end of submissions. Then who met before has to meet again only if chosen anew: of
+    many folders with other lots the luckiest would else keep its opponents in the final ranks."""
 
 
 def chosen_opponents(task: Task, given: MatchmakingInput, baselines: Sequence[str]) -> list[tuple[Entry, Entry]]:
@@ -65,7 +69,7 @@ class _PlayerTable:
     gamma: float
     """What moving first is worth, in log-odds."""
     lots: Sequence[tuple[str, str]]
-    """What a player draws by: the beacon of its validation, which nobody knew before the merge, and its digest."""
+    """What a player draws by: a beacon that nobody knew before the merge, or the end, and its digest."""
 
 
 def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines: Sequence[str]) -> _PlayerTable:
@@ -79,6 +83,8 @@ def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines
         barred[np.ix_(positions, positions)] = True
         owner[positions] = positions[0]
     for duel in given.duels:
+        if given.final_beacon not in (None, duel.beacon):
+            continue
         a, b = (position.get(version_of(player, given.folders)) for player in duel.players)
         if a is not None and b is not None and not barred[a, b]:
             met[a, b] = met[b, a] = True
@@ -93,7 +99,7 @@ def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines
         theta=theta,
         nu=rated.ratings.nu if rated else 1.0,
         gamma=rated.ratings.moving_first.elo / ELO_SCALE if rated and rated.ratings.moving_first else 0.0,
-        lots=[(given.last[version, version].duel.beacon, version.digest) for version in position],
+        lots=[(given.final_beacon or given.last[version, version].duel.beacon, version.digest) for version in position],
     )
 
 
@@ -109,15 +115,16 @@ def _by_owner(given: MatchmakingInput) -> list[list[int]]:
 def _choose(table: _PlayerTable, opponents: int) -> None:
     """Let every player in turn choose the opponents it lacks; being chosen by another counts too."""
     lacking = opponents - _owners_met(table, np.arange(len(table.met)))
-    is_new = lacking == opponents
+    # Whatever is recorded of a round: whoever is rated by a part of its first half is given the rest by lot, too.
+    later = opponents // 2
+    is_in_first_half = lacking > later
     for player in range(len(lacking)):
         if lacking[player] <= 0:
             continue
-        if np.isfinite(table.theta[player]):
+        if np.isfinite(table.theta[player]) and not is_in_first_half[player]:
             chosen = _most_informative(table, player, lacking)
         else:
-            later = opponents // 2 if is_new[player] else 0
-            chosen = _spread(table, player, lacking, int(lacking[player]) - later)
+            chosen = _spread(table, player, lacking, int(lacking[player]) - (later if is_in_first_half[player] else 0))
         table.met[player, chosen] = table.met[chosen, player] = True
         changed = np.append(chosen, player)
         lacking[changed] = opponents - _owners_met(table, changed)

@@ -51,7 +51,9 @@ def run(
     asked = [*challenge.games, *(task for task in challenge.tasks if challenge.phase_of(task.id))]
     names |= {(entry.login.casefold(), entry.digest, task.id) for entry in entries for task in asked}
     arrivals = _arrivals(checkout, names)
-    handed = list(handed_in(challenge, results, arrivals))
+    # In a sealed season all draws have one beacon, and the quota limits them.
+    final_beacon = final.beacon if final and not challenge.sealed else None
+    handed = list(handed_in(challenge, results, arrivals, final_beacon))
     if challenge.games:
         rated = rated_submissions(recorded_standings(checkout, official=True), arrivals)
         handed += [submission for submission in rated if counts(submission.login, submission.agent)]

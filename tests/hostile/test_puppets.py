@@ -343,10 +343,14 @@ def test_an_owners_folders_are_one_opponent() -> None:
     duels = [make.duel(entry, on=game) for entry in [*HONEST, *own]]
     duels += [make.duel(bob, puppet, "wl", on=game) for puppet in own]
 
-    items = missing_work(rules, [*HONEST, *own], [], WHERE, duels)
-    pairs = [item.entries for item in items if isinstance(item, DuelWorkItem) and bob in item.entries]
+    met = set()
+    for _ in range(2):
+        items = missing_work(rules, [*HONEST, *own], [], WHERE, duels)
+        pairs = [item.entries for item in items if isinstance(item, DuelWorkItem) and bob in item.entries]
+        duels += [make.duel(*pair, "wl", on=game) for pair in pairs]
+        met |= {entry.login for pair in pairs for entry in pair}
 
-    assert len({entry.login for pair in pairs for entry in pair} & {entry.login for entry in others[:-1]}) >= 2
+    assert len(met & {entry.login for entry in others[:-1]}) >= 2
 
 
 def test_examples_and_baselines_meet_whoever_they_like() -> None:

@@ -141,3 +141,22 @@ def test_returning_until_a_draw_is_lucky_gives_no_grade() -> None:
 
     assert grade(drawn(1, (100.0,) * 10), drawn(2, (400.0,) * 10)) == [250, "ok"]
     assert grade(drawn(1, ()), drawn(2, (400.0,) * 10)) == ["", "crashed"]
+
+
+@pytest.mark.attack(
+    "grade_by_final_draws_beyond_the_quota", family="people", outcome="the version that the quota let in is graded",
+    tries="Leaves nineteen copies beside the one that its quota allows, which are drawn in the end without a charge.",
+)  # fmt: skip
+@pytest.mark.parametrize(("evaluated", "graded"), [(1, 55), (0, 60)])
+def test_versions_that_only_the_final_draw_evaluated_give_no_choice_of_grades(evaluated: int, graded: float) -> None:
+    """The final draw waits for no quota, so the best of those versions would be the luckiest of any number."""
+    copies = [version("ada", number) for number in range(20)]
+    arrivals = {("ada", entry.digest, "CartPole-v1"): BEFORE for entry in copies}
+    results = [
+        *(samples.result(e, samples.POLE, (60.0 + number,) * 10, beacon="f" * 40) for number, e in enumerate(copies)),
+        *(samples.result(e, samples.POLE, (50.0,) * 10, beacon="a" * 40, key="1" * 64) for e in copies[:evaluated]),
+    ]
+
+    head, row = grade_rows(COURSE, copies, handed_in(COURSE, results, arrivals, final_beacon="f" * 40))
+
+    assert dict(zip(map(str, head), row, strict=True))["CartPole-v1"] == graded

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from leaderboard.planning import opponents
-from leaderboard.planning.missing import wanted_pairings
+from leaderboard.planning.missing import MeasurementContext, missing_work, wanted_pairings
 from tests.leaderboard import make
 
 GAME = make.game(opponents=6)
@@ -272,6 +272,27 @@ def test_nobody_knows_before_the_merge_whom_a_new_player_meets_first():
     assert opponents_of_eve(f"{7:040x}") == draws[7]
 
 
+@pytest.mark.attack(
+    "opponents_chosen_after_a_part_of_a_round", family="people", outcome="the rest of the first half is drawn, too",
+    tries="Is rated by the few duels for which a round had time, and meets those near its rating instead of a lot's.",
+)  # fmt: skip
+def test_who_played_a_part_of_the_first_half_is_given_the_rest_by_lot():
+    world = World()
+    for i in range(30):
+        world.join(f"user{i}")
+    world.settle()
+    world.join("eve")
+    eve, drawn = world.entries[-1], set()
+    for i in range(10):
+        beacon = f"{i:040x}"
+        played = [make.duel(eve, on=GAME, beacon=beacon), make.duel(eve, world.entries[0], "wlwl", on=GAME, beacon=beacon)]
+        pairs = wanted_pairings(GAME, world.entries, [*world.duels, *played], season="1")
+        drawn.add(frozenset(name for name in names(pairs) if "eve" in name))
+
+    assert {len(each) for each in drawn} == {4}
+    assert len(drawn) > 7
+
+
 def test_the_order_of_input_never_matters():
     world = World()
     for i in range(20):
@@ -302,3 +323,39 @@ def test_where_moving_first_decides_a_stronger_player_tells_more(gamma, chosen):
     )
 
     assert opponents._most_informative(table, 0, np.ones(3, dtype=int)).tolist() == [chosen]
+
+
+@pytest.mark.attack(
+    "lots_that_are_kept_to_the_end", family="people", outcome="lots are drawn anew in the end",
+    tries="Enters a player in many folders until one meets just those that it beats, and keeps these to the end.",
+)  # fmt: skip
+def test_whom_a_player_meets_in_the_end_is_drawn_anew():
+    """Opponents that stay would make the luckiest lot of many a place in the final ranks, where nobody's tries count."""
+    rules = make.challenge(GAME).model_copy(update={"final": "1"})
+    world = World()
+    for i in range(30):
+        world.join(f"user{i}")
+    world.settle()
+
+    def met_after(end):
+        """Who meets whom after the end of submissions, if that is this commit."""
+        drawn, met = list(world.duels), Counter()
+        while items := missing_work(
+            rules, world.entries, [], MeasurementContext(runtime_digest="0" * 64, beacon=end), drawn
+        ):
+            for item in items:
+                met[frozenset(entry.login for entry in item.entries)] += 1
+                drawn.append(make.duel(*item.entries, "wl", on=GAME, beacon=end, key=item.wanted.key()))
+        return met
+
+    live = {frozenset((a.login, b.login)) for a, b in wanted_pairings(GAME, world.entries, world.duels, season="1")}
+    ends = [met_after(f"{number:040x}") for number in range(2)]
+
+    for met in ends:
+        assert set(met.values()) == {1}
+        opponents_of = Counter(login for pair in met if len(pair) == 2 for login in pair)
+        assert len(opponents_of) == 30
+        assert min(opponents_of.values()) >= GAME.opponents
+        pairs = {pair for pair in met if len(pair) == 2}
+        assert len(pairs & live) < len(pairs) / 2
+    assert set(ends[0]) != set(ends[1])

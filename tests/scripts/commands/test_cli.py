@@ -348,7 +348,8 @@ def test_a_fault_in_the_moderation_is_told_with_its_line(board: Path, words: tup
 
 
 @pytest.mark.parametrize(
-    ("since", "words"), [("1 May", 'must be a day, such as "2026-05-01"'), ("2026-5-1", 'must be a day, such as "2026-05-01"')]
+    ("since", "words"),
+    [("1 May", 'must be a day, such as "2026-05-01"'), ("2026-5-1", 'must be a day, such as "2026-05-01"')],
 )
 def test_a_day_that_is_none_is_told_without_a_pattern(board: Path, since: str, words: str) -> None:
     (board / "moderation.yml").write_text(MODERATION.replace("2026-05-01", since))

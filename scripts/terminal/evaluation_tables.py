@@ -109,6 +109,8 @@ def expected_places(state: Previewed, *, official: bool, in_clone: bool = True, 
             advice = f"'{command}' opens the debugger where it failed." if command else ""
         if verdict is Verdict.INTERNAL_ERROR:
             advice = "The same command tries it again. It does not count against the agent."
+            if any(":" in row.task.env_id for row in agent.rows if row.result.verdict is verdict):
+                advice += " If the environment is yours, 'pullrank check --host' plays it and says what is wrong."
         if advice:
             out.print(_plain(f"{verdict}: {advice}"), soft_wrap=True)
     if rows or any(game.estimate for game in agent.games):

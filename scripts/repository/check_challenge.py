@@ -56,6 +56,9 @@ def _task_faults(challenge: Challenge, notes: list[str]) -> Iterator[tuple[KeyPa
     for index, task in enumerate(challenge.tasks):
         try:
             for fault in task_faults(task):
+                if fault.is_note:
+                    notes.append(f"challenge.yml: task {task.id}: {fault.text}.")
+                    continue
                 named = fault.text.startswith((f"task {task.id}: ", f"task {task.id} "))
                 key = (fault.key,) if fault.number is None else (fault.key, fault.number)
                 yield ("tasks", index, *key), fault.text if named else f"task {task.id}: {fault.text}"

@@ -347,6 +347,16 @@ def test_a_fault_in_the_moderation_is_told_with_its_line(board: Path, words: tup
     assert run(board, *words)[::2] == (2, "moderation.yml: cannot be read (Is a directory); make it a file\n")
 
 
+@pytest.mark.parametrize("login", ["alice", "Alice"])
+def test_a_new_agent_without_its_owners_folder_is_refused(board: Path, login: str) -> None:
+    """It could be evaluated, and 'ready' refused it in the end."""
+    code, _, err = run(board, "new", f"submissions/{login}")
+
+    assert code == 2
+    assert err == f"submissions/{login}: an agent lies in the folder of its owner; write submissions/<your login>/<agent>\n"
+    assert not (board / "submissions").exists()
+
+
 @pytest.mark.parametrize(
     ("since", "words"),
     [("1 May", 'must be a day, such as "2026-05-01"'), ("2026-5-1", 'must be a day, such as "2026-05-01"')],

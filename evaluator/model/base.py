@@ -58,6 +58,11 @@ _ADVICE = {
     "list_type": "begin each item with '- ', or write [a, b]",
     "tuple_type": "begin each item with '- ', or write [a, b]",
 }
+# By pattern: what it means, with an example.
+_PATTERNS = {
+    r"^\d{4}-\d\d-\d\d$": 'must be a day, such as "2026-05-01"',
+    r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$": 'must be a moment in UTC, such as "2026-05-01T12:00:00Z"',
+}
 _HEX = re.compile(r"\^(sha256:)?\[0-9a-f\]\{(\d+)\}\$")
 _BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal")
 # A manifest has room for eighty thousand, and a pull request for two hundred manifests.
@@ -167,6 +172,8 @@ def _words(item: Any) -> str:
     if item["type"] == "string_pattern_mismatch" and (digits := _HEX.fullmatch(context["pattern"])):
         prefix = f"{digits[1]} and " if digits[1] else ""
         return f"must be {prefix}{digits[2]} of the digits 0-9 and a-f"
+    if item["type"] == "string_pattern_mismatch" and context["pattern"] in _PATTERNS:
+        return _PATTERNS[context["pattern"]]
     if item["type"] == "too_short" and context["min_length"] == 1:
         return "needs at least 1 item"
     if item["type"] in _SENTENCES:

@@ -21,7 +21,7 @@ from leaderboard.core.store import ResultStore
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import AgentArgument, Jobs, LocalSandbox, OnlyTasks, PlayAgain
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
-from scripts.runs.eligible_tasks import closed_here, closed_task_notes, find_chosen
+from scripts.runs.eligible_tasks import closed_here, closed_task_notes, eligible_tasks, find_chosen
 from scripts.runs.local_evaluator import Evaluator, RunOptions, ended_in_words, evaluate_locally, open_evaluator
 from scripts.runs.parallel_jobs import AUTO, parse_jobs
 
@@ -36,7 +36,9 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of results and duels.")] = False,
     episodes: Annotated[int, typer.Option(min=0, help="Only that many, in this process; nothing is recorded.")] = 0,
     log: Annotated[bool, typer.Option("--log", help="Show what it prints as it comes; in this process.")] = False,
-    pdb: Annotated[bool, typer.Option("--pdb", help="Open the debugger where it fails; in this process.")] = False,
+    pdb: Annotated[
+        bool, typer.Option("--pdb", help="Open the debugger where it fails; all episodes, in this process.")
+    ] = False,
     jobs: Jobs = AUTO,
 ) -> int:
     """Play an agent with the preview's public seeds: its tasks alone, games against itself and the baselines."""
@@ -46,7 +48,9 @@ def run(
         if sandbox not in ("auto", "process"):
             words = "--episodes, --log and --pdb run the agent in this process"
             raise CommandError(USAGE, f"{words}, not in {sandbox}; leave out --sandbox where the code is your own")
-        return _debug(checkout, entry, tasks, episodes or DEBUGGED_EPISODES, log=log, pdb=pdb)
+        # The debugger is for a failure, which may come late.
+        count = episodes or (None if pdb else DEBUGGED_EPISODES)
+        return _debug(checkout, entry, tasks, count, log=log, pdb=pdb)
     here = out is None and challenge is None
     store = checkout.store if out is None else ResultStore(results=out.resolve(), traces=out.resolve().parent / "traces")
     options = RunOptions(
@@ -122,7 +126,11 @@ def print_places(checkout: Checkout, entry: AgentFolder, results: list[Result], 
     state = expected_comment(recorded, entry, results, duels, closed)
     is_policy = entry.folder.submission.kind is SubmissionKind.POLICY
     in_clone = (checkout.root / "challenge.yml").is_file()
-    expected_places(state, official=official, in_clone=in_clone, debugged=entry.shown if is_policy else None)
+    debugger = None
+    if is_policy:
+        several = len(eligible_tasks(checkout.challenge, entry)) > 1
+        debugger = f"pullrank evaluate {entry.shown}{' --task {task}' if several else ''} --pdb"
+    expected_places(state, official=official, in_clone=in_clone, debugger=debugger)
     if question := narrower_tasks(entry, state.agents[0]):
         say(question)
     for line in closed_task_notes(checkout, entry):
@@ -133,8 +141,8 @@ def print_places(checkout: Checkout, entry: AgentFolder, results: list[Result], 
 DEBUGGED_EPISODES = 5
 
 
-def _debug(checkout: Checkout, entry: AgentFolder, tasks: list[Task], episodes: int, *, log: bool, pdb: bool) -> int:
-    """Play the first task's first episodes, or a game's first matches, in this process; nothing is recorded."""
+def _debug(checkout: Checkout, entry: AgentFolder, tasks: list[Task], episodes: int | None, *, log: bool, pdb: bool) -> int:
+    """Play the first task's first episodes, or a game's first matches, in this process; nothing is recorded. None: all."""
     task = next((each for each in tasks if each.script is None), None)
     if task is None or entry.folder.submission.kind is not SubmissionKind.POLICY:
         words = "--episodes, --log and --pdb are for policies; of scripts and images 'pullrank show' has the log"
@@ -149,27 +157,31 @@ def _debug(checkout: Checkout, entry: AgentFolder, tasks: list[Task], episodes: 
     )
     sandbox = process_sandbox()
     evaluator = Evaluator(checkout=checkout, sandbox=sandbox, runtime_digest=runtime_digest(sandbox.base))
-    lines = _debugged_episodes if task.game is None else _debugged_matches
+    lines, played = _debugged_episodes if task.game is None else _debugged_matches, 0
     try:
         with agent_output(shown=log):
             for line in lines(evaluator, entry, task, episodes):
                 print(line, file=sys.__stdout__, flush=True)
+                played += 1
     except DebuggedFault as fault:
         say(f"{fault}\n{fault.trace}" if fault.trace else str(fault))
         if pdb and fault.frames is not None:
             importlib.import_module("pdb").post_mortem(fault.frames)
         return SUBMISSION_AT_FAULT
+    if pdb:
+        units = "episodes" if task.game is None else "matches"
+        say(f"Nothing failed in {played} {units}. In the sandbox many are played side by side, and under limits.")
     return OK
 
 
-def _debugged_episodes(evaluator: Evaluator, entry: AgentFolder, task: Task, count: int) -> Iterator[str]:
+def _debugged_episodes(evaluator: Evaluator, entry: AgentFolder, task: Task, count: int | None) -> Iterator[str]:
     from scripts.runs.debug_agent import play_here  # imported late, as in `_debug`
 
     for spec, played in play_here(evaluator.request(entry, task), entry.path, count):
         yield f"episode {spec.index}: return {played.total:g} in {played.length} steps, seed {spec.seed}"
 
 
-def _debugged_matches(evaluator: Evaluator, entry: AgentFolder, task: Task, count: int) -> Iterator[str]:
+def _debugged_matches(evaluator: Evaluator, entry: AgentFolder, task: Task, count: int | None) -> Iterator[str]:
     # Imported late, as in `_debug`.
     from scripts.runs.debug_agent import play_match_here
     from scripts.runs.play_duels import DuelRunner

@@ -14,6 +14,7 @@ from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.new_agents.import_model import open_source, write_model_agent
 from scripts.new_agents.new_agent import NewAgent, Template, template_for
 from scripts.repository.checkout import Checkout, open_checkout
+from scripts.repository.layout import SUBMISSIONS
 
 
 def run(
@@ -33,6 +34,9 @@ def run(
     """Write a small example agent to start from."""
     checkout = open_checkout(Path.cwd())
     template = _template(kind, adapter)
+    if folder.resolve().parent == checkout.root.resolve() / SUBMISSIONS:
+        words = f"an agent lies in the folder of its owner; write {folder.parent}/<your login>/<agent>"
+        raise CommandError(USAGE, f"{folder}: {words}")
     if not AGENT.fullmatch(folder.name):
         raise CommandError(USAGE, f"{folder.name!r} cannot be an agent's folder; name it with {AGENT_RULE}")
     if fault := new_agent_fault(folder.name):

@@ -1,4 +1,4 @@
-"""What is wrong with challenge.yml: its tasks, played for a moment, and the agents that it names."""
+"""What is wrong with the files that a host writes: challenge.yml, its tasks, played for a moment, and moderation.yml."""
 
 from collections.abc import Iterator
 
@@ -6,6 +6,7 @@ from evaluator.host.loading.yaml_loader import MAX_CHALLENGE_BYTES, nearest_line
 from evaluator.model.base import nearest
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.owners import KeyPath
+from scripts.console import CommandError
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS
 
@@ -22,7 +23,12 @@ def check_challenge(checkout: Checkout) -> tuple[list[str], list[str]]:
         notes.append(
             f"{path.name}: without both 'random' and 'reference', not part of the overall leaderboard: {', '.join(without)}."
         )
-    return [f"{path.name}:{nearest_line(lines, place)}: {fault}" for place, fault in faults], notes
+    found = [f"{path.name}:{nearest_line(lines, place)}: {fault}" for place, fault in faults]
+    try:
+        checkout.moderation  # noqa: B018  (official runs and builds of the site read it, and stop at a fault)
+    except CommandError as error:
+        found += str(error).splitlines()
+    return found, notes
 
 
 def _unknown_agents(checkout: Checkout, document: dict[str, object]) -> Iterator[tuple[KeyPath, str]]:
@@ -50,6 +56,9 @@ def _task_faults(challenge: Challenge, notes: list[str]) -> Iterator[tuple[KeyPa
     for index, task in enumerate(challenge.tasks):
         try:
             for fault in task_faults(task):
+                if fault.is_note:
+                    notes.append(f"challenge.yml: task {task.id}: {fault.text}.")
+                    continue
                 named = fault.text.startswith((f"task {task.id}: ", f"task {task.id} "))
                 key = (fault.key,) if fault.number is None else (fault.key, fault.number)
                 yield ("tasks", index, *key), fault.text if named else f"task {task.id}: {fault.text}"

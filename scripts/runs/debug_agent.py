@@ -36,8 +36,8 @@ class DebuggedFault(Exception):
         """Where the debugger begins; None where no code of the agent was running."""
 
 
-def play_here(request: EvaluationRequest, folder: Path, count: int) -> Iterator[tuple[EpisodeSpec, PlayedEpisode]]:
-    """Play the first episodes one after the other, by the code of both sides, without a sandbox and without limits.
+def play_here(request: EvaluationRequest, folder: Path, count: int | None) -> Iterator[tuple[EpisodeSpec, PlayedEpisode]]:
+    """Play the first `count` episodes, or all, one after the other, by the code of both sides: no sandbox, no limits.
 
     Raises:
         DebuggedFault: the agent failed.
@@ -60,7 +60,7 @@ def play_here(request: EvaluationRequest, folder: Path, count: int) -> Iterator[
                 yield spec, played
 
 
-def play_match_here(request: DuelRequest, folder: Path, count: int) -> Iterator[match_pool.PlayedMatch]:
+def play_match_here(request: DuelRequest, folder: Path, count: int | None) -> Iterator[match_pool.PlayedMatch]:
     """Play the first matches of an agent against itself, one after the other, without a sandbox and without clocks.
 
     Raises:

@@ -76,14 +76,14 @@ def episodes_table(task: Task, result: Result, episodes: Sequence[tuple[int, str
     print_log(out, result.log_tail.splitlines())
 
 
-def expected_places(state: Previewed, *, official: bool, in_clone: bool = True, debugged: str | None = None) -> None:
+def expected_places(state: Previewed, *, official: bool, in_clone: bool = True, debugger: str | None = None) -> None:
     """Print the end of an evaluation as a pull request's comment has it: headline, places, what to do about failures.
 
     Args:
         state: the comment's state, with one agent.
         official: whether its places are among official results.
         in_clone: whether there is a board around it, and not only an installed command.
-        debugged: the folder that `--pdb` can play; None where it cannot.
+        debugger: the command that opens it, with `{task}` for a task's id; None where it cannot.
     """
     out, (agent,) = output_console(), state.agents
     out.print(_plain(f"\n{phrases.preview_headline(state)}"), soft_wrap=True)
@@ -104,12 +104,13 @@ def expected_places(state: Previewed, *, official: bool, in_clone: bool = True, 
     for verdict in dict.fromkeys(row.result.verdict for row in agent.rows if row.estimate is None):
         advice = phrases.advice(verdict)
         if verdict is Verdict.CRASHED:  # a comment tells to run what has just been run here
-            raised = any(_RAISED.search(row.result.message) for row in agent.rows if row.result.verdict is verdict)
-            advice = (
-                f"'pullrank evaluate {debugged} --pdb' opens the debugger where it failed." if debugged and raised else ""
-            )
+            raised = [row for row in agent.rows if row.result.verdict is verdict and _RAISED.search(row.result.message)]
+            command = debugger.replace("{task}", raised[0].task.id) if debugger and raised else ""
+            advice = f"'{command}' opens the debugger where it failed." if command else ""
         if verdict is Verdict.INTERNAL_ERROR:
             advice = "The same command tries it again. It does not count against the agent."
+            if any(":" in row.task.env_id for row in agent.rows if row.result.verdict is verdict):
+                advice += " If the environment is yours, 'pullrank check --host' plays it and says what is wrong."
         if advice:
             out.print(_plain(f"{verdict}: {advice}"), soft_wrap=True)
     if rows or any(game.estimate for game in agent.games):

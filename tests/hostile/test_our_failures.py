@@ -1,13 +1,14 @@
 """Ways to have one's own evaluation count as a failure of ours: it is played anew then, and no quota knows of it."""
 
 import math
+import sys
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import gymnasium
 import numpy as np
@@ -109,7 +110,26 @@ def test_a_return_that_is_no_number_ends_that_evaluation_alone() -> None:
     result = evaluated(GREEDY.format(action="1e308 if observation[0] <= 0 else -1e308"), OPEN).result
 
     assert result.verdict is Verdict.INTERNAL_ERROR
-    assert "number" in result.message
+    assert result.message == "the return of counted episode 0 is -inf; rewards and their sum must be finite numbers"
+
+
+class Leaving(Open):
+    """A host's environment that ends the program, as a window that is closed may."""
+
+    def step(self, action: Any) -> NoReturn:
+        sys.exit()
+
+
+gymnasium.register("Leaving-v0", Leaving)
+
+
+def test_an_environment_that_ends_the_program_ends_that_evaluation_alone() -> None:
+    """The process that played it ended without a word, and with it the command."""
+    result = evaluated(GREEDY.format(action="1.0"), OPEN.model_copy(update={"env": "Leaving-v0"})).result
+
+    assert result.verdict is Verdict.INTERNAL_ERROR
+    assert result.message.startswith("SystemExit at test_our_failures.py:")
+    assert result.message.endswith(": it ends the program; remove the call of exit")
 
 
 @pytest.mark.attack(

@@ -9,9 +9,10 @@ from threading import Event
 from typing import TypeVar
 
 from evaluator.host.envs.episode_recorder import PlayedEpisode
-from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.errors import AgentFault, EnvironmentFault, SandboxClosed
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.usage import Usage
+from evaluator.model.base import error_in_words
 from evaluator.model.records.result import LOG_TAIL_CHARACTERS, FirstAttempt, SandboxKind
 from evaluator.model.records.script_record import CountedEpisodes, ScriptRecord
 from evaluator.model.records.verdict import Verdict
@@ -87,10 +88,16 @@ def convert_internal_errors(attempt: Callable[[], _Outcome], failed: Callable[[s
         return attempt()
     except AgentFault as fault:  # already a clear message, and not the agent's fault
         return failed(clean_text(str(fault)))
-    except Exception as error:  # noqa: BLE001  (whatever fails here is our failure, and must not be the agent's)
+    except EnvironmentFault as fault:  # likewise
+        return failed(clean_text(str(fault)))
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever fails here is our failure, and must not be the agent's)
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
-        return failed(clean_text(f"{type(error).__name__} at {where}: {error}"))
+        # A host's environment may end the program, and with it everybody else's evaluations.
+        words = (
+            "it ends the program; remove the call of exit" if isinstance(error, SystemExit) else error_in_words(error, 1000)
+        )
+        return failed(clean_text(f"{type(error).__name__} at {where}: {words}"))
 
 
 def prefer_specific(complaint: AgentFault, post_mortem: AgentFault) -> AgentFault:

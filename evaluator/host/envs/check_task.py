@@ -14,8 +14,9 @@ from gymnasium.utils.env_checker import check_env
 from evaluator.host.envs.custom_metrics import compute_custom_metrics, to_episodes
 from evaluator.host.envs.gym_task import BudgetError, GymTask, import_entry_point, load_gym_task, load_metric_functions
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, open_game
-from evaluator.host.envs.spaces import UnsupportedSpaceError, at
+from evaluator.host.envs.spaces import ObservationEncoder, UnsupportedSpaceError, at, simple_spaces
 from evaluator.host.errors import EnvironmentFault
+from evaluator.host.seeds.derived_seeds import environment_seed
 from evaluator.model.config.task import Task
 
 MAX_STEPS = 500
@@ -32,6 +33,8 @@ class TaskFault(NamedTuple):
     text: str
     number: int | None = None
     """Which one of the values of that key, if it has several."""
+    is_note: bool = False
+    """Whether the host may mean it."""
 
 
 class _Played(NamedTuple):
@@ -118,6 +121,9 @@ def _solo_faults(gym_task: GymTask) -> Iterator[TaskFault]:
     if step is not None and task.reusable:
         yield TaskFault("reusable", f"an episode of {task.env_id} changes the next one at step {step}; remove 'reusable'")
     yield from _return_faults(task, (first, other))
+    if gym_task.time_limit is None and not (first.is_whole and other.is_whole):
+        text = f"an episode of random actions goes on after {MAX_STEPS} steps, and nothing ends it; set 'max_episode_steps'"
+        yield TaskFault("env", text, is_note=True)
     try:
         with import_entry_point(f"{task.env_id} breaks Gymnasium's interface"), _quiet():
             check_env(gym_task.make().unwrapped, skip_render_check=True)
@@ -127,7 +133,8 @@ def _solo_faults(gym_task: GymTask) -> Iterator[TaskFault]:
     totals, actions = [sum(played.rewards) for played in pair], [(len(played.rewards), played.actions) for played in pair]
     episodes = to_episodes(gym_task, _SEEDS, totals, actions)
     try:
-        compute_custom_metrics(gym_task, episodes)
+        with _quiet():
+            compute_custom_metrics(gym_task, episodes)
     except EnvironmentFault as error:
         yield TaskFault("metrics", _one_line(error))
 
@@ -137,7 +144,7 @@ def _play(gym_task: GymTask, environment: Any, seed: str) -> _Played:
     encoder, decoder = gym_task.encoder(), gym_task.decoder()
     space = copy.deepcopy(gym_task.action_space)
     space.seed(1)
-    seen = [encoder.encode([gym_task.start(environment, seed)])]
+    seen = [_encoded(encoder, gym_task, _reset(gym_task, environment, seed), "at the start")]
     rewards: list[float] = []
     taken: list[list[Any]] = []
     limit = min(MAX_STEPS, gym_task.time_limit or MAX_STEPS)
@@ -146,13 +153,56 @@ def _play(gym_task: GymTask, environment: Any, seed: str) -> _Played:
         sample = space.sample()
         leaves = [np.asarray([at(leaf.path)(sample)], leaf.dtype) for leaf in decoder.leaves]
         settled = decoder.settle(leaves)
-        observation, reward, terminated, truncated, _ = environment.step(decoder.actions(settled)[0])
-        seen.append(encoder.encode([observation]))
+        answer = environment.step(decoder.actions(settled)[0])
+        if not isinstance(answer, tuple) or len(answer) != len(_STEP_VALUES):
+            raise ValueError(f"step returned {_described(answer)}; it must return {', '.join(_STEP_VALUES)}")
+        observation, reward, terminated, truncated, _ = answer
+        when = f"after step {len(rewards) + 1}"
+        seen.append(_encoded(encoder, gym_task, observation, when))
+        if isinstance(reward, str | bytes) or np.ndim(reward) or reward is None:
+            raise ValueError(f"the reward {when} is {_described(reward)}; make it one number")
         rewards.append(float(reward))
         taken.append(settled)
         is_over = bool(terminated or truncated)
     actions = [np.concatenate(column) for column in zip(*taken, strict=True)]
     return _Played(seen, rewards, actions, is_over or limit == gym_task.time_limit)
+
+
+_STEP_VALUES = ("observation", "reward", "terminated", "truncated", "info")
+
+
+def _described(value: Any) -> str:
+    return f"{len(value)} values" if isinstance(value, tuple) else "None" if value is None else f"one {type(value).__name__}"
+
+
+def _reset(gym_task: GymTask, environment: Any, seed: str) -> Any:
+    answer = environment.reset(seed=environment_seed(seed, gym_task.task.seed_bits))
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise ValueError(f"reset returned {_described(answer)}; it must return observation, info")
+    return answer[0]
+
+
+def _encoded(encoder: ObservationEncoder, gym_task: GymTask, observation: Any, when: str) -> list[bytes]:
+    """The observation as an agent gets it.
+
+    Raises:
+        ValueError: it does not fit its space, or has a whole number outside the bounds that agents may rely on. Bounds of
+            floats are left out: some of Gymnasium's own environments exceed theirs.
+    """
+    try:
+        encoded = encoder.encode([observation])
+        numbers = [np.asarray(at(leaf.path)(observation)).reshape(leaf.shape) for leaf in encoder.leaves]
+    except (KeyError, IndexError, OverflowError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"the observation {when} does not fit observation_space: {_one_line(error)}; correct one"
+        ) from error
+    for number, space in zip(numbers, simple_spaces(gym_task.observation_space), strict=True):
+        if number.dtype.kind == "f" and np.isnan(number).any():
+            raise ValueError(f"the observation {when} has a nan; give a number")
+        cast = number.astype(space.dtype)
+        if cast.dtype.kind in "iu" and not (np.array_equal(cast, number) and space.contains(cast)):
+            raise ValueError(f"the observation {when} has a number outside observation_space; correct one")
+    return encoded
 
 
 def _first_difference(one: _Played, other: _Played) -> int | None:

@@ -15,6 +15,7 @@ import gymnasium
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
+import evaluator
 from evaluator import wire
 from evaluator.host.envs.spaces import ActionDecoder, ObservationEncoder, describe
 from evaluator.host.errors import EnvironmentFault
@@ -56,6 +57,7 @@ class PlayableTask:
 
 # A host's own metric: from the episodes (see `custom_metrics`) to a number.
 OwnFunction = Callable[[Sequence[Any]], Any]
+_STANDARD_LIBRARY = Path(contextlib.__file__).parent
 # What a failed import names, and the target of the Makefile that installs it.
 _INSTALLED_BY = {"mujoco": "mujoco", "ale_py": "atari", "namespace ale ": "atari", "minigrid": "minigrid"}
 _Loaded = TypeVar("_Loaded")
@@ -234,7 +236,19 @@ def import_entry_point(failure: str, but: type[Exception] | tuple[()] = ()) -> I
     except SystemExit as error:
         raise EnvironmentFault(f"{failure}: it ends the program; remove the call of exit") from error
     except Exception as error:
-        raise EnvironmentFault(f"{failure}: {_with_install_hint(str(error) or type(error).__name__)}") from error
+        reason = _with_install_hint(str(error) or type(error).__name__)
+        raise EnvironmentFault(f"{failure}: {reason}{_host_line(error)}") from error
+
+
+def _host_line(error: Exception) -> str:
+    """The last line of the host's own code in a traceback, such as ` (maze.py, line 3)`; empty if there is none."""
+    ours, environments = Path(evaluator.__file__).parent, Path(evaluator.__file__).parent / "environments"
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        path = Path(frame.f_code.co_filename)
+        is_package = {"site-packages", "dist-packages"} & set(path.parts) or path.is_relative_to(_STANDARD_LIBRARY)
+        if path.is_file() and not is_package and (not path.is_relative_to(ours) or path.is_relative_to(environments)):
+            return f" ({path.name}, line {line})"
+    return ""
 
 
 def _with_install_hint(reason: str) -> str:

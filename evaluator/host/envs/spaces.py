@@ -115,7 +115,7 @@ class ActionDecoder:
         self._grid = grid
         self._clip = clip
         self.leaves = tuple(wire.leaves(describe(space)))
-        self._parts = list(_parts(space))
+        self._parts = list(simple_spaces(space))
         self.clipped = 0
         self.clipped_rows: list[int] = []
         """How many numbers of each row were clipped in the last answer; empty if none was."""
@@ -256,14 +256,15 @@ def _illegal(array: Array, bad: Array, why: str) -> IllegalActionError:
     return IllegalActionError(int(where[0]), f"the action {array[where]} {why}")
 
 
-def _parts(space: spaces.Space[Any]) -> Iterator[spaces.Space[Any]]:
+def simple_spaces(space: spaces.Space[Any]) -> Iterator[spaces.Space[Any]]:
+    """The spaces that a space is made of, in the order of its leaves."""
     match space:
         case spaces.Dict():
             for _, inner in sorted(space.spaces.items()):
-                yield from _parts(inner)
+                yield from simple_spaces(inner)
         case spaces.Tuple():
             for inner in space.spaces:
-                yield from _parts(inner)
+                yield from simple_spaces(inner)
         case _:
             yield space
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from evaluator.host.digests.runtime_digest import with_extras
 from evaluator.host.envs.custom_metrics import compute_custom_metrics, to_episodes
 from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.envs.gym_task import GymTask
-from evaluator.host.errors import AgentFault, MachineFault, RegistryFault, SandboxClosed
+from evaluator.host.errors import AgentFault, EnvironmentFault, MachineFault, RegistryFault, SandboxClosed
 from evaluator.host.loading.submission_folder import SubmissionFolder, fetch_weights, stage
 from evaluator.host.machine import machine_digest
 from evaluator.host.process_owner import scratch_folder
@@ -122,7 +123,16 @@ class Evaluation:
 
 
 def make_evaluation(request: EvaluationRequest, end: EvaluationEnd, now: datetime) -> Evaluation:
-    """The result and the trace of an attempt that ended at the time `now`."""
+    """The result and the trace of an attempt that ended at the time `now`.
+
+    Raises:
+        EnvironmentFault: no record holds a return that is no finite number.
+    """
+    for index, total in enumerate(end.counted.returns if end.counted else ()):
+        if not math.isfinite(total):
+            raise EnvironmentFault(
+                f"the return of counted episode {index} is {total}; rewards and their sum must be finite numbers"
+            )
     wanted = request.wanted()
     key = wanted.key()
     trace = _trace(key, end.episodes) if end.verdict is Verdict.OK else None

@@ -79,8 +79,8 @@ class Challenge(Frozen):
     def _coherent(self) -> Self:
         ids = [task.id for task in self.tasks]
         folded = [i.casefold() for i in ids]
-        if twice := next((i for i in ids if folded.count(i.casefold()) > 1), None):
-            raise ValueError(f"the task id '{twice}' stands twice")
+        if twice := next((index for index, i in enumerate(folded) if i in folded[:index]), None):
+            raise misplaced(("tasks", twice, "id"), f"the task id '{ids[twice]}' stands twice; rename one")
         if misled := phase_fault(self.phases, ids):
             raise misplaced(*misled)
         if fault := _sealed_fault(self):

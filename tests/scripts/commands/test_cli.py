@@ -335,7 +335,7 @@ def test_the_examples_are_no_part_of_an_official_board(board: Path) -> None:
     assert [len(outcome) for outcome in lists] == [1, 0]
 
 
-@pytest.mark.parametrize("words", [("rank",), ("site", "build")])
+@pytest.mark.parametrize("words", [("rank",), ("site", "build"), ("check",), ("check", "--host")])
 def test_a_fault_in_the_moderation_is_told_with_its_line(board: Path, words: tuple[str, ...]) -> None:
     path = board / "moderation.yml"
     path.write_text(MODERATION.replace("why:", "way:").replace("copies weights", "x, why: y"))
@@ -345,6 +345,36 @@ def test_a_fault_in_the_moderation_is_told_with_its_line(board: Path, words: tup
     path.unlink()
     path.mkdir()
     assert run(board, *words)[::2] == (2, "moderation.yml: cannot be read (Is a directory); make it a file\n")
+
+
+@pytest.mark.parametrize("login", ["alice", "Alice"])
+def test_a_new_agent_without_its_owners_folder_is_refused(board: Path, login: str) -> None:
+    """It could be evaluated, and 'ready' refused it in the end."""
+    code, _, err = run(board, "new", f"submissions/{login}")
+
+    assert code == 2
+    assert err == f"submissions/{login}: an agent lies in the folder of its owner; write submissions/<your login>/<agent>\n"
+    assert not (board / "submissions").exists()
+
+
+@pytest.mark.parametrize(
+    ("since", "words"),
+    [("1 May", 'must be a day, such as "2026-05-01"'), ("2026-5-1", 'must be a day, such as "2026-05-01"')],
+)
+def test_a_day_that_is_none_is_told_without_a_pattern(board: Path, since: str, words: str) -> None:
+    (board / "moderation.yml").write_text(MODERATION.replace("2026-05-01", since))
+
+    assert run(board, "check", "--host")[::2] == (2, f"moderation.yml:2: 'exclusions.0.since' {words}\n")
+
+
+def test_a_task_that_stands_twice_is_told_with_its_line(board: Path) -> None:
+    path = board / "challenge.yml"
+    path.write_text(path.read_text() + "  - id: cartpole-V1\n")
+
+    line = len(path.read_text().splitlines())
+    assert run(board, "check")[::2] == (
+        2, f"challenge.yml:{line}: the task id 'cartpole-V1' stands twice; rename one\n"
+    )  # fmt: skip
 
 
 def test_verify_names_a_tampered_result_and_exits_with_1(board: Path) -> None:

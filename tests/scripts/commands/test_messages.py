@@ -337,7 +337,8 @@ def test_a_crash_in_a_game_is_told_once_with_the_debugger(board: Path) -> None:
     told = [line for line in out.splitlines() if "act raised KeyError: 1 at agent.py:3" in line]
     assert len(told) == 2, "of each task one line"
     assert "\ntictactoe: crashed. The agent's code stopped with an error.\n  match 0, ply " in out
-    assert f"\ncrashed: 'pullrank evaluate {folder} --pdb' opens the debugger where it failed.\n" in out
+    debugger = f"pullrank evaluate {folder} --task CartPole-v1 --pdb"
+    assert f"\ncrashed: '{debugger}' opens the debugger where it failed.\n" in out
 
 
 def test_no_debugger_is_offered_for_a_process_that_ended_itself(board: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_sound_world_has_no_fault(tmp_path: Path) -> None:
             {"init": "self.own = np.random.default_rng(0)", "draw": "self.start = self.own.integers(0, 9, 2)"},
             f"{IGNORES}: all seeds give the same episode",
         ),
-        ("wide", {"draw": "self.start = np.array([-50, -50])"}, "breaks Gymnasium's interface"),
+        ("wide", {"draw": "self.start = np.array([-50, -50])"}, "has a number outside observation_space"),
         (
             "nan",
             {"step": "return self.start.copy(), float('nan'), self.left == 0, False, {}"},
@@ -254,3 +254,70 @@ def test_a_missing_environment_is_named_with_its_task_once(tmp_path: Path) -> No
 
     assert fault.startswith("challenge.yml:9: ")
     assert fault.count("task gone") == 1
+
+
+WRONG_ANSWERS = {
+    "four values": ("return self.start.copy(), 1.0, {}, {}", "step returned 4 values; it must return observation, reward, "),
+    "no values": ("return", "step returned None; it must return observation, reward, "),
+    "no reward": ("return self.start.copy(), None, True, False, {}", "the reward after step 1 is None; make it one number"),
+    "an array": ("return self.start.copy(), np.ones(1), True, False, {}", "the reward after step 1 is one ndarray; make it"),
+    "text": ("return self.start.copy(), '1', True, False, {}", "the reward after step 1 is one str; make it one number"),
+    "nothing": ("return None, 1.0, True, False, {}", "the observation after step 1 does not fit observation_s"),
+    "too long": (
+        "return np.zeros(3), 1.0, True, False, {}",
+        "the observation after step 1 does not fit observation_space: ",
+    ),
+    "outside": (
+        "return self.start - 99, 1.0, True, False, {}",
+        "the observation after step 1 has a number outside observation_",
+    ),
+    "half": (
+        "return self.start + 0.5, 1.0, True, False, {}",
+        "the observation after step 1 has a number outside observation_",
+    ),
+    "nan": ("return self.start * np.nan, 1.0, True, False, {}", "the observation after step 1 has a nan; give a number"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_ANSWERS)
+def test_what_a_step_returns_wrongly_is_told(tmp_path: Path, name: str) -> None:
+    """The messages were those of the code that met it: not enough values to unpack, cannot reshape an array."""
+    answer, words = WRONG_ANSWERS[name]
+    module = f"answer{list(WRONG_ANSWERS).index(name)}"
+
+    (line,) = host_faults(board(tmp_path, module, step=answer))
+
+    assert line.startswith(f"challenge.yml:6: task grid: {module}:{module}-v0 fails when it is played: {words}")
+
+
+def test_a_reset_without_an_info_is_told(tmp_path: Path) -> None:
+    (line,) = host_faults(board(tmp_path, "bare", draw=f"{GOOD}; return self.start"))
+
+    assert line.endswith("fails when it is played: reset returned one ndarray; it must return observation, info")
+
+
+def test_what_a_host_s_code_raises_is_told_with_its_line(tmp_path: Path) -> None:
+    (line,) = host_faults(board(tmp_path, "raises", step="self.missing"))
+
+    assert line.endswith("fails when it is played: 'World' object has no attribute 'missing' (raises.py, line 22)")
+
+
+def test_an_environment_that_nothing_ends_is_named(tmp_path: Path) -> None:
+    root = board(tmp_path, "endless", step="self.left = 9")
+    path = root / "endless.py"
+    path.write_text(path.read_text().replace(", max_episode_steps=9", ""))
+
+    code, _, err = run(root, "check", "--host")
+
+    assert code == 0
+    note = "an episode of random actions goes on after 500 steps, and nothing ends it; set 'max_episode_steps'."
+    assert f"challenge.yml: task grid: {note}\n" in err
+
+
+def test_what_an_environment_prints_is_not_shown(tmp_path: Path) -> None:
+    metric = "    metrics: [{name: M, kind: 'loud:steps', direction: higher}]\n"
+    root = board(tmp_path, "loud", metric, step="print('step')")
+    path = root / "loud.py"
+    path.write_text(path.read_text() + "\n\ndef steps(episodes):\n    return sum(len(list(e.steps())) for e in episodes)\n")
+
+    assert run(root, "check", "--host")[:2] == (0, "")

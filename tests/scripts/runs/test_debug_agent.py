@@ -135,6 +135,43 @@ def test_the_debugger_opens_where_it_fails(board: Path) -> None:
     assert "-> return 1 / 0" in out
 
 
+LATE = (
+    "class Agent:\n    asked = set()\n    def __init__(self, seed):\n        Agent.asked.add(seed)\n"
+    "    def act(self, observation):\n        return 0 if len(self.asked) < {limit} else {{}}['late']\n"
+)
+
+
+@pytest.fixture
+def long_board(tmp_path: Path) -> Path:
+    """A task of nine episodes, more than are debugged by default, and another one before it."""
+    task = "  - {id: CartPole-v1, episodes: 9, few_episodes: true}\n"
+    before = "  - {id: Acrobot-v1, episodes: 1, few_episodes: true}\n"
+    (tmp_path / "challenge.yml").write_text(f"title: Board\nseason: one\ntasks:\n{before}{task}")
+    return tmp_path
+
+
+def test_the_debugger_goes_on_until_a_late_episode_fails(long_board: Path) -> None:
+    put(long_board / "submissions/alice/late", LATE.format(limit=8), "[Acrobot-v1, CartPole-v1]")
+    _, out, _ = run(long_board, "evaluate", "submissions/alice/late", "--sandbox", "process", "--jobs", "1")
+    (advice,) = [line for line in out.splitlines() if "--pdb" in line]
+    assert "'pullrank evaluate submissions/alice/late --task CartPole-v1 --pdb' opens the debugger" in advice
+
+    code, out, err = run(long_board, *advice.split("'")[1].split()[1:])
+
+    assert code == 1
+    assert "act raised KeyError: 'late' at agent.py:6" in err
+    assert "-> return 0 if len(self.asked) < 8 else {}['late']" in out
+
+
+def test_a_debugger_that_found_nothing_says_so(long_board: Path) -> None:
+    put(long_board / "submissions/alice/late", LATE.format(limit=99), "[CartPole-v1]")
+
+    code, out, err = run(long_board, "evaluate", "submissions/alice/late", "--pdb")
+
+    assert (code, out.count("\n")) == (0, 9)
+    assert "Nothing failed in 9 episodes." in err
+
+
 @pytest.mark.attack(
     "log_of_escape_sequences_in_show", family="pages", outcome="marks, no command",
     tries="Prints terminal escapes, a title and a runner's command, to be shown by `show`.",

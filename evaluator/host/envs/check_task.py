@@ -229,6 +229,22 @@ def _return_faults(task: Task, episodes: Sequence[_Played]) -> Iterator[TaskFaul
             possible = f"{task.bounds[0]:g}…{task.bounds[1]:g}"
             yield TaskFault("bounds", f"a random episode has the return {total:g}, outside {possible}; correct 'bounds'")
             return
+    yield from _worst_fault(task, [sum(played.rewards) for played in episodes if played.is_whole])
+
+
+def _worst_fault(task: Task, totals: Sequence[float]) -> Iterator[TaskFault]:
+    """That a return is possible which is worse than a script's `worst`: leaving such an episode would pay.
+
+    `totals`: returns of random episodes, which are asked where the task has no bounds.
+    """
+    kind, sign = (task.metrics[0].kind, task.metrics[0].sign) if task.metrics else ("mean_return", 1)
+    if task.script is None or kind not in _RETURN_KINDS:
+        return
+    possible = min((sign * value for value in task.bounds or totals), default=math.inf)
+    if sign * task.script.worst > possible:
+        reason = "by 'bounds' an episode can have" if task.bounds else "a random episode has"
+        worse = f"'worst' is {task.script.worst:g}, and {reason} {sign * possible:g}"
+        yield TaskFault("script", f"{worse}; make it as bad, else leaving bad episodes pays")
 
 
 def _game_faults(game: PettingZooGame) -> Iterator[TaskFault]:

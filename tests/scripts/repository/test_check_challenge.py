@@ -154,6 +154,25 @@ def test_anchors_and_bounds_are_compared_with_what_is_possible(tmp_path: Path) -
     assert faults[3:] == ["task MountainCar-v0: -200 is worse than random, -110; exchange them"]
 
 
+@pytest.mark.parametrize(
+    ("rules", "worst", "fault"),
+    [
+        ("bounds: [0, 500]", 1, "'worst' is 1, and by 'bounds' an episode can have 0; make it as bad"),
+        ("bounds: [0, 500]", 0, ""),
+        ("decimals: 1", 200, "'worst' is 200, and a random episode has "),
+        ("decimals: 1", 1, ""),
+        ("metrics: [{name: R, kind: mean_return, direction: lower}]", 0, "'worst' is 0, and a random episode has "),
+        ("metrics: [{name: R, kind: mean_return, direction: lower}]", 500, ""),
+    ],
+)  # fmt: skip
+def test_leaving_bad_episodes_of_a_script_never_pays(tmp_path: Path, rules: str, worst: int, fault: str) -> None:
+    script = f"script: {{steps: 50000, last: 20, worst: {worst}}}"
+    faults = host_faults(board(tmp_path, "scripted", f"  - id: learn\n    env: CartPole-v1\n    {rules}\n    {script}\n"))
+
+    assert len(faults) == bool(fault)
+    assert all(f"task learn: {fault}" in line for line in faults)
+
+
 def test_a_metric_that_fails_is_named(tmp_path: Path) -> None:
     root = board(tmp_path, "measured", "    metrics: [{name: Own, kind: 'ownmetric:value', direction: higher}]\n")
     (root / "ownmetric.py").write_text("def value(episodes):\n    return episodes[0].nothing\n")

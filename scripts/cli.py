@@ -11,7 +11,7 @@ from types import FrameType
 from typing import NoReturn
 
 from scripts.command_list import COMMANDS, PINNED
-from scripts.console import OUR_FAULT, STOPPED, USAGE, CommandError, print_faults, say
+from scripts.console import OUR_FAULT, STOPPED, USAGE, CommandError, keep_stdout_for_json, print_faults, say
 
 # Python looks through everything in memory each time that it has grown by a quarter, and through what is new after every 700
 # objects. A board's records are 100,000 objects and more without cycles. Looking less often saves a third of the processor
@@ -71,6 +71,8 @@ def _run(command: str | None) -> int:
         from evaluator.host.deterministic import run_pinned
 
         run_pinned(os.environ, ["-m", "scripts.cli", *sys.argv[1:]])
+    if "--json" in sys.argv:
+        keep_stdout_for_json()
     # Typer and the command are imported late: only the interpreter that runs the command needs them.
     from scripts.typer_application import run
 

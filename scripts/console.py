@@ -1,6 +1,8 @@
 """Output of the command: lines and JSON; exit codes and the error that ends a command."""
 
+import contextlib
 import json
+import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -50,10 +52,31 @@ def escape_commands(text: str) -> str:
     return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…"
 
 
+# The descriptor of standard output while everything else that is printed goes to standard error.
+_kept_for_json: list[int] = []
+
+
+def keep_stdout_for_json() -> None:
+    """Leave standard output to `print_json`: what a host's environment prints, also in processes to come, is no document."""
+    sys.stdout.flush()
+    _kept_for_json.append(os.dup(sys.stdout.fileno()))
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+
 def print_json(value: Any, indent: int | None = 2) -> None:
     """Print one JSON document on standard output, in which nothing is hidden and no runner finds a command."""
     text = visible(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False))
-    sys.stdout.write(_COMMAND_IN_JSON.sub(lambda _: "#\\u0023", text) + "\n")
+    text = _COMMAND_IN_JSON.sub(lambda _: "#\\u0023", text) + "\n"
+    if not _kept_for_json:
+        sys.stdout.write(text)
+        return
+    stream = sys.stdout
+    # Whoever reads may have seen enough.
+    with (
+        contextlib.suppress(BrokenPipeError),
+        open(_kept_for_json[-1], "w", encoding=stream.encoding, errors=stream.errors, closefd=False) as output,
+    ):
+        output.write(text)
 
 
 def fault_parts(line: str) -> dict[str, str]:

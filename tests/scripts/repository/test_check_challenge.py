@@ -1,5 +1,6 @@
 """`pullrank check` on the host's side: environments, games, metrics, anchors and baselines of challenge.yml."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -171,6 +172,23 @@ def test_leaving_bad_episodes_of_a_script_never_pays(tmp_path: Path, rules: str,
 
     assert len(faults) == bool(fault)
     assert all(f"task learn: {fault}" in line for line in faults)
+
+
+@pytest.mark.parametrize("module", ["chatters", "chatters_more"])
+def test_what_an_environment_prints_is_no_part_of_a_document(tmp_path: Path, module: str) -> None:
+    """Neither what Python prints nor what a library of its own writes; with one task and with several."""
+    more = "  - id: other\n    env: chatters_more:chatters_more-v0\n    episodes: 20\n" if module == "chatters_more" else ""
+    words = "__import__('os').write(1, b'written\\n'); print('printed')"
+    root = board(tmp_path, module, more, step=words)
+    agent = put(root / "submissions" / "alice" / "one", LEGAL, "all")
+
+    for command in (("evaluate", str(agent), "--sandbox", "process"), ("verify",)):
+        code, out, err = run(root, *command, "--json")
+
+        assert code == 0, err
+        assert json.loads(out)
+        assert "printed" in err
+        assert "written" in err
 
 
 def test_a_metric_that_fails_is_named(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.verification import Verification
 from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.task import Task
 from evaluator.model.identifiers import WEB_HOST
 from leaderboard.core.store import TRACE_ENDING
 from leaderboard.text.urls import traces_branch_name
@@ -24,8 +25,9 @@ BRANCH_BYTES = 2 << 30
 _OF_STRANGERS = ("fetch.unpackLimit=1",)
 # No redirect to what is no https, such as a host of the network that this machine is in.
 _PROTOCOLS = "https:file"
-# Modules that a stranger's challenge.yml may have imported here.
-_KNOWN_MODULES = ("pettingzoo.classic.", "evaluator.environments.")
+# Modules that a stranger's challenge.yml may have imported here; a host's own ones do as its arguments say.
+_KNOWN_MODULES = ("evaluator.environments.minigrid_images", "evaluator.environments.quarto")
+_KNOWN_PACKAGE = "pettingzoo.classic."
 
 
 def verify_address(url: str, agent: str | None, *, quiet: bool) -> list[Verification]:
@@ -76,13 +78,29 @@ def _challenge(clone: GitRepository, remote: str) -> Challenge:
         challenge = parse_challenge(clone.read([names[2]])[0])
     except LoadError as error:
         raise CommandError(SUBMISSION_AT_FAULT, *error.lines) from error
-    kept = tuple(task for task in challenge.tasks if all(name.startswith(_KNOWN_MODULES) for name in named_modules(task)))
+    kept = tuple(task for task in challenge.tasks if not _imports_others(task))
     for task in challenge.tasks:
         if task not in kept:
-            say(
-                f"{task.id}: is measured by the board's own code, which is not run here; verify it in a clone that you trust"
-            )
+            what = "is measured by the board's own code, or names some"
+            say(f"{task.id}: {what}, which is not run here; verify it in a clone that you trust")
     return challenge.model_copy(update={"tasks": kept})
+
+
+def _imports_others(task: Task) -> bool:
+    """Whether a task could import what is not known.
+
+    Gymnasium imports what stands before the colon of an environment's id, in any form, and some environments are given ids.
+    """
+    are_known = all(name in _KNOWN_MODULES or name.startswith(_KNOWN_PACKAGE) for name in named_modules(task))
+    return not are_known or _holds_colon(task.kwargs)
+
+
+def _holds_colon(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_holds_colon, [*value, *value.values()]))
+    if isinstance(value, list | tuple):
+        return any(map(_holds_colon, value))
+    return isinstance(value, str) and ":" in value
 
 
 def _is_of(path: Path, agent: str) -> bool:

@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 from pathlib import Path
+from types import ModuleType
 from typing import ClassVar
 
 import pytest
@@ -82,14 +83,14 @@ def test_nothing_of_the_board_is_imported(tmp_path: Path, capsys: pytest.Capture
     assert VerificationStatus.VERIFIED not in {finding.status for finding in findings}
 
 
-def board_of(place: Path, files: dict[str, bytes]) -> Path:
+def board_of(place: Path, files: dict[str, bytes], tasks: str = "\n  - {id: CartPole-v1, episodes: 20}\n") -> Path:
     """A board whose branch of results has what a hostile host put there."""
     remote = place / "remote.git"
     remote.mkdir()
     git(remote, "init", "--quiet", "--bare")
     git(remote, "config", "uploadpack.allowAnySHA1InWant", "true")
     git(remote, "config", "uploadpack.allowFilter", "true")
-    rules = b"title: T\nseason: test\ntasks:\n  - {id: CartPole-v1, episodes: 20}\n"
+    rules = f"title: T\nseason: test\ntasks:{tasks}".encode()
     for branch, content in (("main", {"challenge.yml": rules}), ("results", files)):
         clone = Clone(place / branch)
         clone.path.mkdir()
@@ -97,6 +98,34 @@ def board_of(place: Path, files: dict[str, bytes]) -> Path:
         clone.commit(content)
         git(clone.path, "push", "--quiet", str(remote), f"HEAD:refs/heads/{branch}")
     return remote
+
+
+@pytest.mark.attack(
+    "board_that_names_code_of_a_clone", family="pages", outcome="named, left out, and not imported",
+    tries="Gives a known environment an id that imports an agent's code from the clone of whoever verifies the board.",
+)  # fmt: skip
+@pytest.mark.parametrize("world", ["submissions.eve.a.agent:space/World-v0", "submissions.eve.b-2.agent:World-v0"])
+def test_a_known_environment_imports_nothing_for_a_board(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], world: str
+) -> None:
+    ran = tmp_path / "ran"
+    for agent in ("a", "b-2"):  # As in the root of a clone, where Python searches the folder that it is started in.
+        folder = tmp_path / "submissions" / "eve" / agent
+        folder.mkdir(parents=True)
+        (folder / "agent.py").write_text(f"open({str(ran)!r}, 'w')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "minigrid", ModuleType("minigrid"))
+    module = "evaluator.environments.minigrid_images"
+    tasks = f"""
+  - {{id: game, game: "{module}:make_world", matches: 4, kwargs: {{world: "{world}"}}}}
+  - {{id: solo, env: "{module}:MiniGridImages-v0", episodes: 20, kwargs: {{world: "{world}"}}}}
+"""
+    files = {"game/a+x--b+y/k.json": b'{"kind": "duel", "task": "game"}', "solo/a/x/k.json": b'{"task": "solo"}'}
+
+    verify_remote(str(board_of(tmp_path, files, tasks)), None, quiet=True)
+
+    assert not ran.exists()
+    assert capsys.readouterr().err.count("is measured by the board's own code, or names some") == 2
 
 
 @pytest.mark.attack(

@@ -224,8 +224,10 @@ def test_broad_handlers_stand_only_where_foreign_code_ends() -> None:
     handlers: Counter[str] = Counter()
     for module, path in MODULES.items():
         for node in ast.walk(ast.parse(path.read_text())):
-            broad = isinstance(node, ast.ExceptHandler) and (
-                node.type is None or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException"))
+            caught = node.type.elts if isinstance(node, ast.ExceptHandler) and isinstance(node.type, ast.Tuple) else []
+            caught = caught or [getattr(node, "type", None)]
+            broad = isinstance(node, ast.ExceptHandler) and any(
+                kind is None or (isinstance(kind, ast.Name) and kind.id in ("Exception", "BaseException")) for kind in caught
             )
             reraises = broad and any(isinstance(inner, ast.Raise) and inner.exc is None for inner in node.body)
             if broad and not reraises:

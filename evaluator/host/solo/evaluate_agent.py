@@ -123,16 +123,8 @@ class Evaluation:
 
 
 def make_evaluation(request: EvaluationRequest, end: EvaluationEnd, now: datetime) -> Evaluation:
-    """The result and the trace of an attempt that ended at the time `now`.
-
-    Raises:
-        EnvironmentFault: no record holds a return that is no finite number.
-    """
-    for index, total in enumerate(end.counted.returns if end.counted else ()):
-        if not math.isfinite(total):
-            raise EnvironmentFault(
-                f"the return of counted episode {index} is {total}; rewards and their sum must be finite numbers"
-            )
+    """The result and the trace of an attempt that ended at `now`; raises EnvironmentFault where a return is not finite."""
+    _refuse_infinite(end.counted.returns if end.counted else ())
     wanted = request.wanted()
     key = wanted.key()
     trace = _trace(key, end.episodes) if end.verdict is Verdict.OK else None
@@ -178,6 +170,14 @@ def make_evaluation(request: EvaluationRequest, end: EvaluationEnd, now: datetim
         "unfetched": end.unfetched or None,
     }
     return Evaluation(result=Result.with_self_hash(fields), trace=content)
+
+
+def _refuse_infinite(returns: Sequence[float]) -> None:
+    for index, total in enumerate(returns):
+        if not math.isfinite(total):
+            raise EnvironmentFault(
+                f"the return of counted episode {index} is {total}; rewards and their sum must be finite numbers"
+            )
 
 
 def _without_trace(end: EvaluationEnd, size: int, most: int) -> EvaluationEnd:

@@ -89,7 +89,7 @@ def _replayed(duel: Duel, game: PettingZooGame, drawn: list[list[int]]) -> Itera
 
 
 def _whole_numbers(leaf: TraceLeaf | None) -> bool:
-    return leaf is not None and leaf.shape == () and leaf.dtype.lstrip("<")[0] in "iu"
+    return leaf is not None and leaf.shape == () and leaf.dtype.lstrip("<").startswith(("i", "u"))
 
 
 def _replay_fault(match: MatchRecord, now: ReplayedGame) -> str | None:

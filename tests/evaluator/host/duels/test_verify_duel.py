@@ -209,6 +209,13 @@ def test_moves_that_are_no_moves_are_found(honest: Duel, game: PettingZooGame) -
     assert faults(forged(honest, moves=floats.model_dump()), game) == ("the moves and the times are not whole numbers",)
 
 
+@pytest.mark.parametrize("dtype", ["", "<", "<f8", "U", "i9", "<u3", "i"])
+def test_numbers_of_no_whole_type_are_refuted(dtype: str, honest: Duel, game: PettingZooGame) -> None:
+    moves = honest.moves.model_dump() if honest.moves else {}
+
+    assert faults(forged(honest, moves={**moves, "dtype": dtype}), game)[0]
+
+
 @pytest.mark.parametrize("time", [-1, 22_002])
 def test_a_time_that_cannot_be_is_found(time: int, honest: Duel, game: PettingZooGame) -> None:
     rows = honest.match_milliseconds()

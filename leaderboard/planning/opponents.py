@@ -4,8 +4,8 @@ Each player needs `opponents` others, of different owners. They stay chosen once
 settles. A player that lacks opponents chooses in two steps. It takes the baselines and, up to half of what it needs, others
 spread evenly over the order of strength, by lot within each part of it: else a player could be made to beat just those that
 it will meet. Then, once rated, it takes those whose duel is most informative by the present ratings. A new player therefore
-costs its own `opponents` duels and nobody else any. After the end of submissions everybody chooses once more, in the same
-way.
+costs its own `opponents` duels and nobody else any. After the end of submissions everybody chooses once more, all by lot:
+by ratings, a player made to beat those of one strength, and rated by its lots as one of them, would meet these.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ def chosen_opponents(task: Task, given: MatchmakingInput, baselines: Sequence[st
     players = given.players
     rated = rate_players({version_of(player): "" for player in players}, given.last, anchor_candidates(task, baselines))
     table = _player_table(given, rated, baselines)
-    _choose(table, task.opponents)
+    _choose(table, task.opponents, later=0 if given.final_beacon else task.opponents // 2)
     return [(players[a], players[b]) for a, b in np.argwhere(np.triu(table.met)).tolist()]
 
 
@@ -112,11 +112,10 @@ def _by_owner(given: MatchmakingInput) -> list[list[int]]:
     return list(positions.values())
 
 
-def _choose(table: _PlayerTable, opponents: int) -> None:
-    """Let every player in turn choose the opponents it lacks; being chosen by another counts too."""
+def _choose(table: _PlayerTable, opponents: int, later: int) -> None:
+    """Let every player in turn choose the opponents it lacks, `later` of them by ratings; being chosen counts too."""
     lacking = opponents - _owners_met(table, np.arange(len(table.met)))
     # Whatever is recorded of a round: whoever is rated by a part of its first half is given the rest by lot, too.
-    later = opponents // 2
     is_in_first_half = lacking > later
     for player in range(len(lacking)):
         if lacking[player] <= 0:

@@ -359,3 +359,25 @@ def test_whom_a_player_meets_in_the_end_is_drawn_anew():
         pairs = {pair for pair in met if len(pair) == 2}
         assert len(pairs & live) < len(pairs) / 2
     assert set(ends[0]) != set(ends[1])
+
+
+@pytest.mark.attack(
+    "joins_last_to_meet_the_middle", family="people", outcome="whom it meets is drawn by lot",
+    tries="Is merged just before the end, and made to beat those near the rating that its first lots give it.",
+)  # fmt: skip
+def test_whom_a_player_meets_in_the_end_does_not_follow_from_its_rating():
+    """Of 51 players that meet 20, one that beats the middle half, 26th against all, would else come 13th."""
+    rules = make.challenge(GAME).model_copy(update={"final": "1"})
+    world = World()
+    for i in range(30):
+        world.join(f"user{i}")
+    world.settle()
+    world.join("late")
+    measurement, met = MeasurementContext(runtime_digest="0" * 64, beacon=f"{1:040x}"), []
+    while items := missing_work(rules, world.entries, [], measurement, world.duels):
+        met.append(sum("late" in {entry.login for entry in item.entries} for item in items if not item.is_validation))
+        world.duels += [
+            make.duel(*item.entries, "wl", on=GAME, beacon=measurement.beacon, key=item.wanted.key()) for item in items
+        ]
+
+    assert met == [0, GAME.opponents]

@@ -52,9 +52,8 @@ def _exit_code(command: str | None, *, debug: bool) -> int:
     except Exception as error:
         if debug:
             raise
-        fault = (
-            f"pullrank failed: {type(error).__name__}: {error}. This is our fault; run it again with --debug and tell us."
-        )
+        what = f"pullrank failed: {type(error).__name__}: {error}."
+        fault = f"{what} This is our fault; run it again as 'pullrank --debug …' and tell us."
         if "--json" in sys.argv:
             print_faults(" ".join(fault.split()), OUR_FAULT)
         say(fault)

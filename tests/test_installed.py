@@ -192,7 +192,21 @@ def test_no_site_is_built_by_what_an_agents_folder_says(installed: Path, tmp_pat
 
     assert not (tmp_path / "ran").exists(), built.stderr
     assert built.returncode == 2, built.stderr
-    assert "in a board's clone" in built.stderr
+    assert "inside a leaderboard's clone" in built.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("check",), ("check", "--host"), ("init", "--title", "A", "--owner", "o", "--repository", "o/b"),
+              ("season", "final", "--yes"), ("schemas", "--check")],
+)  # fmt: skip
+def test_what_is_about_a_board_itself_is_refused_outside_of_one(
+    installed: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    ended = in_folder(installed, tmp_path, "pullrank", *words)
+
+    assert ended.returncode == 2
+    assert ended.stderr == "there is no challenge.yml here or above; run this inside a leaderboard's clone\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_lies_at_the_root_of_this_repository_is_named_as_its_own() -> None:

@@ -23,7 +23,7 @@ from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, fault_
 from scripts.options import JsonFindings
 from scripts.processes import bounded_process
 from scripts.repository.check_challenge import check_challenge
-from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
+from scripts.repository.checkout import AgentFolder, Checkout, open_board, open_checkout
 from scripts.runs.eligible_tasks import check_people, closed_task_notes, eligible_tasks, is_example, wording_faults
 
 # GitHub's own machines have labels that begin so.
@@ -64,7 +64,7 @@ def run(
     as_json: JsonFindings = False,
 ) -> int:
     """Check folders, or the challenge and all agents; no agent is run."""
-    checkout = open_checkout(Path.cwd())
+    checkout = open_board(Path.cwd()) if host or not folders else open_checkout(Path.cwd())
     challenge_faults, notes = check_challenge(checkout) if host or not folders else ([], [])
     faults = [*challenge_faults]
     notes += [] if folders else [*_gvisor_notes(checkout.challenge), *_duration_notes(checkout.challenge)]

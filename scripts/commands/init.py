@@ -16,7 +16,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import LOGIN
 from leaderboard.core.store import write_atomically
 from scripts.console import OK, USAGE, CommandError, say
-from scripts.repository.checkout import open_checkout
+from scripts.repository.checkout import open_board
 from scripts.repository.layout import OWNERS_PLACEHOLDER, REPOSITORY_NAME
 
 SUITES_FOLDER = Path(evaluator.__file__).parent / "environments"
@@ -43,7 +43,7 @@ def run(
     suite: Annotated[Suite | None, typer.Option(help="A set of tasks with their random and published scores.")] = None,
 ) -> int:
     """Make this copy your own leaderboard: set title, owner, tasks; remove the origin's submissions and results."""
-    checkout = open_checkout(Path.cwd())
+    checkout = open_board(Path.cwd())
     owner = owner.removeprefix("@")
     path = checkout.root / "challenge.yml"
     text = _with_suite(path.read_text(encoding="utf-8"), suite)

@@ -20,7 +20,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.trace import Trace
 from leaderboard.core.store import write_atomically
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, say
-from scripts.repository.checkout import open_checkout
+from scripts.repository.checkout import open_board
 
 _MODELS: tuple[type[Frozen], ...] = (Challenge, Submission, Result, Trace, Duel)
 SCHEMA_MODELS = {model.__name__.lower(): model for model in _MODELS}
@@ -72,7 +72,7 @@ def _docstrings(model: type[Frozen]) -> dict[str, str]:
 
 def run(check: Annotated[bool, typer.Option(help="Write nothing; fail if a schema is out of date.")] = False) -> int:
     """Generate the JSON Schemas in site/pages/schemas."""
-    folder = open_checkout(Path.cwd()).root / SCHEMA_FOLDER
+    folder = open_board(Path.cwd()).root / SCHEMA_FOLDER
     files = {folder / f"{name}.json": schema(name) for name in SCHEMA_MODELS}
     stale = {path: content for path, content in files.items() if not path.exists() or path.read_bytes() != content}
     names = ", ".join(path.stem for path in stale)

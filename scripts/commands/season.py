@@ -17,7 +17,7 @@ from scripts.git.git_repository import Credentials, GitRepository
 from scripts.github.doctor.repository_checks import SEASON_ENVIRONMENT
 from scripts.maintenance.close_season import close_season, frozen_folder, refuse_open_phases, write_final
 from scripts.options import GITHUB_SERVER, ServerAddress
-from scripts.repository.checkout import Checkout, open_checkout
+from scripts.repository.checkout import Checkout, open_board
 from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH
 from scripts.repository.season_file import SEASON_FILE, RevealedSecret, SeasonEntry, SeasonFile, parse_seasons, secret_fault
 
@@ -35,7 +35,7 @@ def seal(
     as_json: Annotated[bool, typer.Option("--json", help="Print secret and hash as JSON.")] = False,
 ) -> int:
     """Make the secret of a sealed season and print what to do with it; nothing is written."""
-    checkout = open_checkout(Path.cwd())
+    checkout = open_board(Path.cwd())
     challenge = checkout.challenge
     if challenge.sealed and not secret_fault(challenge, checkout.seasons, checkout.store.read()[0]):
         raise CommandError(USAGE, f"season {challenge.season} is sealed already; a secret cannot change in a season")
@@ -63,7 +63,7 @@ def seal(
 @run.command()
 def reveal(push: Push = False, token: PushToken = "", server: ServerAddress = GITHUB_SERVER) -> int:
     """Publish the secret, so that everybody can verify; ends the season."""
-    checkout, now = open_checkout(Path.cwd()), datetime.now(UTC)
+    checkout, now = open_board(Path.cwd()), datetime.now(UTC)
     challenge = checkout.challenge
     if challenge.sealed is None:
         raise CommandError(USAGE, f"season {challenge.season} is not sealed, so there is nothing to reveal")
@@ -90,7 +90,7 @@ def final(
     yes: Annotated[bool, typer.Option("--yes", help="End them even while a phase is open or begins later.")] = False,
 ) -> int:
     """Write into challenge.yml that submissions have ended; merged, it makes the official run draw once more for all."""
-    checkout = open_checkout(Path.cwd())
+    checkout = open_board(Path.cwd())
     season = checkout.challenge.season
     if not (yes or checkout.challenge.is_final):
         refuse_open_phases(checkout.challenge, datetime.now(UTC))
@@ -111,7 +111,7 @@ def close(
     server: ServerAddress = GITHUB_SERVER,
 ) -> int:
     """Verify everything, freeze the board under seasons/, write summary and citation, pack the archive."""
-    checkout, now = open_checkout(Path.cwd()), datetime.now(UTC)
+    checkout, now = open_board(Path.cwd()), datetime.now(UTC)
     season = checkout.challenge.season
     if not by.strip() or len(by) > 200 or not by.isprintable():
         raise CommandError(USAGE, "--by is one line with a name, at most 200 letters")
@@ -127,7 +127,7 @@ def close(
 @run.command()
 def reopen(push: Push = False, token: PushToken = "", server: ServerAddress = GITHUB_SERVER) -> int:
     """Take back that the season was closed: the official run goes on, and its frozen pages are removed."""
-    checkout, now = open_checkout(Path.cwd()), datetime.now(UTC)
+    checkout, now = open_board(Path.cwd()), datetime.now(UTC)
     season = checkout.challenge.season
     entry = checkout.seasons.of(season)
     if entry.closed is None:

@@ -60,6 +60,9 @@ class AgentFolder:
         )  # fmt: skip
 
 
+NO_BOARD = "there is no challenge.yml here or above; run this inside a leaderboard's clone"
+
+
 @dataclass(frozen=True)
 class Checkout:
     """A clone of a leaderboard's repository."""
@@ -276,7 +279,19 @@ def open_checkout(start: Path, challenge: Path | None = None, *, is_lean: bool =
     if (INSTALLED / "challenge.yml").is_file():
         _find_modules_in(INSTALLED)
         return Checkout(start, challenge or INSTALLED / "challenge.yml", is_lean)
-    raise CommandError(USAGE, "there is no challenge.yml here or above; run this inside a leaderboard's clone")
+    raise CommandError(USAGE, NO_BOARD)
+
+
+def open_board(start: Path) -> Checkout:
+    """The checkout of a board's own clone, for what reads or writes the files of the board itself.
+
+    Raises:
+        CommandError: `start` is in none; an installed command takes its rules from elsewhere there.
+    """
+    checkout = open_checkout(start)
+    if checkout.other_challenge is not None:
+        raise CommandError(USAGE, NO_BOARD)
+    return checkout
 
 
 def _is_of_an_agent(root: Path) -> bool:

@@ -36,7 +36,7 @@ from scripts.git.pull_numbers import pull_numbers_by_agent
 from scripts.pictures.game_frames import rendered_frames
 from scripts.pictures.render_episodes import middle_frame, picture_files, poster_files, rendered_replays
 from scripts.processes import bounded_process
-from scripts.repository.checkout import Checkout
+from scripts.repository.checkout import NO_BOARD, Checkout
 from scripts.standings.recorded_standings import rank_recorded, recorded_input
 from scripts.static_site import search_index
 
@@ -54,7 +54,7 @@ def build(checkout: Checkout, *, official: bool) -> Path:
     """
     # MkDocs runs what its settings and the modules beside them say: elsewhere these are of whoever made the folder.
     if checkout.other_challenge is not None:
-        raise CommandError(USAGE, "the site's pages and settings lie in a board's clone; run this there")
+        raise CommandError(USAGE, NO_BOARD)
     forget_fingerprint(checkout.root)
     standings, context = gather_site_inputs(checkout, official=official)
     with stderr_console().status("Building the site …"):

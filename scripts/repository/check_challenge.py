@@ -23,12 +23,12 @@ def check_challenge(checkout: Checkout) -> tuple[list[str], list[str]]:
         notes.append(
             f"{path.name}: without both 'random' and 'reference', not part of the overall leaderboard: {', '.join(without)}."
         )
-    found = [f"{path.name}:{nearest_line(lines, place)}: {fault}" for place, fault in faults]
+    wrong = [f"{path.name}:{nearest_line(lines, place)}: {fault}" for place, fault in faults]
     try:
         checkout.moderation  # noqa: B018  (official runs and builds of the site read it, and stop at a fault)
     except CommandError as error:
-        found += str(error).splitlines()
-    return found, notes
+        wrong += str(error).splitlines()
+    return wrong, notes
 
 
 def _unknown_agents(checkout: Checkout, document: dict[str, object]) -> Iterator[tuple[KeyPath, str]]:

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import importlib
+import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ class PlayableTask:
 
 # A host's own metric: from the episodes (see `custom_metrics`) to a number.
 OwnFunction = Callable[[Sequence[Any]], Any]
-_STANDARD_LIBRARY = Path(contextlib.__file__).parent
+_STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 # What a failed import names, and the target of the Makefile that installs it.
 _INSTALLED_BY = {"mujoco": "mujoco", "ale_py": "atari", "namespace ale ": "atari", "minigrid": "minigrid"}
 _Loaded = TypeVar("_Loaded")

@@ -55,6 +55,15 @@ class World:
         return Counter(itertools.chain.from_iterable(met))
 
 
+def settled_world(count: int) -> World:
+    """A world in which every player has met its opponents."""
+    world = World()
+    for i in range(count):
+        world.join(f"user{i}")
+    world.settle()
+    return world
+
+
 def names(pairs):
     return [f"{a.login}-{b.login}" for a, b in pairs]
 
@@ -253,10 +262,7 @@ def test_a_newcomer_meets_the_strongest_folder_of_an_owner():
     tries="Computes whom a new player will meet, where there are too many, and enters one that beats just those.",
 )  # fmt: skip
 def test_nobody_knows_before_the_merge_whom_a_new_player_meets_first():
-    world = World()
-    for i in range(30):
-        world.join(f"user{i}")
-    world.settle()
+    world = settled_world(30)
     world.join("eve")
     eve = world.entries[-1]
 
@@ -277,10 +283,7 @@ def test_nobody_knows_before_the_merge_whom_a_new_player_meets_first():
     tries="Is rated by the few duels for which a round had time, and meets those near its rating instead of a lot's.",
 )  # fmt: skip
 def test_who_played_a_part_of_the_first_half_is_given_the_rest_by_lot():
-    world = World()
-    for i in range(30):
-        world.join(f"user{i}")
-    world.settle()
+    world = settled_world(30)
     world.join("eve")
     eve, drawn = world.entries[-1], set()
     for i in range(10):
@@ -332,10 +335,7 @@ def test_where_moving_first_decides_a_stronger_player_tells_more(gamma, chosen):
 def test_whom_a_player_meets_in_the_end_is_drawn_anew():
     """Opponents that stay would make the luckiest lot of many a place in the final ranks, where nobody's tries count."""
     rules = make.challenge(GAME).model_copy(update={"final": "1"})
-    world = World()
-    for i in range(30):
-        world.join(f"user{i}")
-    world.settle()
+    world = settled_world(30)
 
     def met_after(end):
         """Who meets whom after the end of submissions, if that is this commit."""
@@ -368,10 +368,7 @@ def test_whom_a_player_meets_in_the_end_is_drawn_anew():
 def test_whom_a_player_meets_in_the_end_does_not_follow_from_its_rating():
     """Of 51 players that meet 20, one that beats the middle half, 26th against all, would else come 13th."""
     rules = make.challenge(GAME).model_copy(update={"final": "1"})
-    world = World()
-    for i in range(30):
-        world.join(f"user{i}")
-    world.settle()
+    world = settled_world(30)
     world.join("late")
     measurement, met = MeasurementContext(runtime_digest="0" * 64, beacon=f"{1:040x}"), []
     while items := missing_work(rules, world.entries, [], measurement, world.duels):

@@ -89,8 +89,16 @@ def load_agent(folder: Path, entry: str, adapter: str | None = None) -> type:
     module = _loaded(path, folder, _import)
     agent = getattr(module, "Agent", None)
     if not isinstance(agent, type) or not (hasattr(agent, "act") or hasattr(agent, "act_batch")):
-        raise AgentError(wire.ErrorReason.INVALID, f"{entry} defines no class Agent with a method act(self, observation)")
+        missing = f"{entry} defines no class Agent with a method act(self, observation){_meant(module)}"
+        raise AgentError(wire.ErrorReason.INVALID, missing)
     return agent
+
+
+def _meant(module: ModuleType) -> str:
+    """What to rename, where the file has one class that could be the agent."""
+    own = [name for name, value in vars(module).items() if isinstance(value, type) and value.__module__ == module.__name__]
+    acting = [name for name in own if hasattr(vars(module)[name], "act") or hasattr(vars(module)[name], "act_batch")]
+    return f"; rename {acting[0]} to Agent" if len(acting) == 1 else ""
 
 
 def _loaded(path: Path, folder: Path, load_file: Callable[[Path], Any]) -> Any:

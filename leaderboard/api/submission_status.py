@@ -56,7 +56,7 @@ class StatusJson(ClosedObject):
 _NEXT_STEPS = {
     Verdict.INVALID: "Run pullrank check; its page names the file and the line.",
     Verdict.CRASHED: "Read the message and the end of the log on its page, mend it, and open another pull request.",
-    Verdict.TIMEOUT: "Do less per step; load and compute once.",
+    Verdict.TIMEOUT: "Do less at the start or in each step: load less, and compute once.",
     Verdict.OUT_OF_MEMORY: "Load smaller weights, or keep less history.",
     Verdict.PROTOCOL_ERROR: "Compare the action’s type, shape and range with the task’s space.",
     Verdict.OUTPUT_LIMIT: "Print less.",

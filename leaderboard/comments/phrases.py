@@ -52,7 +52,7 @@ def advice(verdict: Verdict) -> str:
         case Verdict.INVALID:
             return "Fix what the message names. `pullrank check` reports the same locally, without an evaluation."
         case Verdict.TIMEOUT:
-            return "Do less in each step, load and compute once, or answer for many episodes at once with `act_batch`."
+            return "Do less at the start or in each step: load less, compute once, or play many episodes with `act_batch`."
         case Verdict.OUT_OF_MEMORY:
             return "Load smaller weights, or keep less history."
         case Verdict.CRASHED:

@@ -7,7 +7,7 @@ from evaluator.model.identifiers import LOGIN, NEW_AGENT
 from evaluator.model.visible_text import HIDDEN_IN_NAMES, HIDDEN_IN_TEXTS
 from leaderboard.core.standings import Standings
 from leaderboard.site_context import SiteContext
-from leaderboard.text import format
+from leaderboard.text import format, urls
 
 FORM_RULES = "submit/form.json"
 
@@ -17,11 +17,12 @@ def form_rules(standings: Standings, context: SiteContext) -> str:
     challenge = standings.challenge
     tasks = {task.id: task for task in (*challenge.tasks, *context.hidden)}
     people = challenge.people
+    repository = (context.repository or challenge.repository or "").rstrip("/") or None
     return json.dumps(
         {
             "title": challenge.title,
             "not_open": format.not_open(challenge, context.now) or None,
-            "repository": (context.repository or challenge.repository or "").rstrip("/") or None,
+            "repository": repository,
             "tasks": [
                 {
                     "id": task.id,
@@ -44,6 +45,7 @@ def form_rules(standings: Standings, context: SiteContext) -> str:
                 "invisible_in_names": HIDDEN_IN_NAMES,
             },
             "terms": people.terms,
+            "terms_url": urls.terms_url(repository, people.terms),
             "fields": [field.model_dump(mode="json", exclude={"shown"}) for field in people.fields],
             "bans": [ban.login for ban in people.ban],
         },

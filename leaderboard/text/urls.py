@@ -16,6 +16,8 @@ STATUS = "status.md"
 LEDGER = "ledger.md"
 TIMELINE = "timeline.md"
 ALL_AGENTS = "all-agents.md"
+# Where a host's own pages are in the repository.
+SITE_PAGES = "site/pages/"
 # MkDocs serves these two at the address of their folder.
 _INDEX_NAMES = ("index", "readme")
 # Paths next to those of tasks.
@@ -124,6 +126,15 @@ def source_url(repository: str | None, entry: Entry, commit: str | None) -> str 
     """The agent's folder at a commit, or on main if no commit is recorded."""
     here = folder_url(repository, entry)
     return here if here is None or commit is None else here.replace("/tree/main/", f"/tree/{quote(commit)}/", 1)
+
+
+def terms_url(repository: str | None, terms: str | None) -> str | None:
+    """A host's terms as the submit page links them: a web address, a page of the site, or a file on main."""
+    if terms is None or terms.startswith(("https://", "http://")):
+        return terms
+    if terms.startswith(SITE_PAGES) and terms.endswith(".md"):
+        return href("submit.md", terms.removeprefix(SITE_PAGES))
+    return None if repository is None else f"{repository.rstrip('/')}/blob/main/{quote(terms)}"
 
 
 def traces_branch_name(season: str) -> str:

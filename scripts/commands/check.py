@@ -45,7 +45,9 @@ names = {getattr(node, "name", None) or getattr(alias, "asname", None) or getatt
 targets = {target.id for node in tree.body if isinstance(node, ast.Assign)
            for target in node.targets if isinstance(target, ast.Name)}
 if wanted and wanted not in names | targets:
-    sys.exit(f"{name}:1: {missing}")
+    near = [node for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+    meant = f", or rename class {near[0].name}" if len(near) == 1 else ""
+    sys.exit(f"{name}:{near[0].lineno if meant else 1}: {missing}{meant}")
 """
 # By adapter: the name that the agent's file must define, and the fault if it does not.
 _REQUIRED_NAMES = {

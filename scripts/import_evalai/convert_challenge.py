@@ -357,7 +357,7 @@ def _people(top: ConfigSection, pages: dict[str, str]) -> dict[str, Any]:
         people["anonymous_until"] = end
     top.changed("anonymous_leaderboard", "people: anonymous_until, the challenge's end")
     if "terms.md" in pages:
-        people["terms"] = "terms.md"
+        people["terms"] = "site/pages/terms.md"
     if custom := convert_phases.custom_fields(top.sections("challenge_phases")):
         people["fields"] = custom
     for key, documents in (("prizes", _prizes(top)), ("sponsors", _sponsors(top))):

@@ -17,7 +17,7 @@ def check_challenge(checkout: Checkout) -> tuple[list[str], list[str]]:
     path = checkout.root / "challenge.yml"
     document, lines = parse_yaml(path.read_bytes(), path.name, MAX_CHALLENGE_BYTES)
     notes: list[str] = []
-    faults = [*_unknown_agents(checkout, document), *_task_faults(challenge, notes)]
+    faults = [*_unknown_agents(checkout, document), *_missing_terms(checkout), *_task_faults(challenge, notes)]
     without = [task.id for task in challenge.solo_tasks if not (task.random and task.reference)]
     if without:
         notes.append(
@@ -29,6 +29,16 @@ def check_challenge(checkout: Checkout) -> tuple[list[str], list[str]]:
     except CommandError as error:
         wrong += str(error).splitlines()
     return wrong, notes
+
+
+def _missing_terms(checkout: Checkout) -> Iterator[tuple[KeyPath, str]]:
+    """Terms that are no web address and no file here: nobody could read what they accept."""
+    terms = checkout.challenge.people.terms
+    if terms is None or terms.startswith(("https://", "http://")) or (checkout.root / terms).is_file():
+        return
+    page = f"site/pages/{terms}"
+    meant = f"; did you mean '{page}'?" if (checkout.root / page).is_file() else "; add it, or write a web address"
+    yield ("people", "terms"), f"there is no file {terms!r}{meant}"
 
 
 def _unknown_agents(checkout: Checkout, document: dict[str, object]) -> Iterator[tuple[KeyPath, str]]:

@@ -75,6 +75,25 @@ def test_it_opens_githubs_page_with_the_agent_filled_in(form):
     assert page.locator("#pr-open-first").get_attribute("href") == opened
 
 
+def test_a_boards_terms_are_linked_and_must_be_accepted(form):
+    def with_terms(route):
+        rules = route.fetch().json()
+        route.fulfill(json=rules | {"terms": "site/pages/terms.md", "terms_url": "../terms/"})
+
+    page = form("states/")
+    page.route("**/submit/form.json", with_terms)
+    page.goto(page.url.replace("states/", "submit/"))
+    fill(page)
+    check(page)
+
+    expect(fault(page, "terms")).to_have_text("must be accepted to take part")
+    link = page.get_by_role("link", name="site/pages/terms.md")
+    assert link.evaluate("link => link.href") == page.url.split("submit/")[0] + "terms/"
+    page.get_by_label("I accept the terms of this board").check()
+    check(page)
+    assert submission(page).terms is True
+
+
 def test_the_folder_follows_the_name_until_somebody_types_one(form):
     page = form()
     folder = page.locator("#pr-submit-agent")

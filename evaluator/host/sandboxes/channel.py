@@ -317,6 +317,8 @@ def _extra_hint(words: str) -> str:
     missing = _MISSING_MODULE.search(words)
     if missing is None:
         return ""
+    if missing[1] == "gym":
+        return "; import gymnasium, which took the place of gym"
     if extra := EXTRA_MODULES.get(missing[1]):
         return f"; write 'extras: [{extra}]' in the manifest"
     return "" if missing[2] else "; add its file, or bring an image that has it (kind: image)"

@@ -71,7 +71,7 @@ class People(Frozen):
     anonymous_until: Instant | None = None
     """Boards show names like "Entry 7f3a" until then. Pull requests are public all the same."""
     terms: LongLine | None = None
-    """A page or file with terms; submissions then say `terms: true`."""
+    """Terms, as a web address or a file of the repository; submissions then say `terms: true`."""
     fields: tuple[CustomField, ...] = Field(default=(), max_length=20)
     """What submissions are asked beside the usual."""
     prizes: tuple[Prize, ...] = ()

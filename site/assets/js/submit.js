@@ -218,7 +218,8 @@ function more(rules) {
     return line(id, label, hint);
   });
   const terms = rules.terms
-    ? [el("div", { class: "pr-field" }, ticked("terms", `I accept the terms of this board: ${rules.terms}`),
+    ? [el("div", { class: "pr-field" }, ticked("terms", "I accept the terms of this board"),
+      el("p", { class: "pr-hint" }, "The terms: ", rules.terms_url ? el("a", { href: rules.terms_url, target: "_blank", rel: "noopener" }, rules.terms) : rules.terms),
       el("p", { class: "pr-fault", id: "pr-submit-terms-fault", role: "status" }))]
     : [];
   return el("div", {}, ...terms, ...asked,

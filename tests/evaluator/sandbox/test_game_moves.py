@@ -65,5 +65,8 @@ def test_an_adapter_makes_the_agent_of_a_file(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "player.py").write_text("class Player:\n    name = 'old'\n")
 
     assert load_agent.load_agent(tmp_path, "player.py", "other-system").name == "old"  # type: ignore[attr-defined]
-    with pytest.raises(load_agent.AgentError, match="defines no class Agent"):
+    with pytest.raises(load_agent.AgentError, match=r"defines no class Agent .*observation\)$"):
+        load_agent.load_agent(tmp_path, "player.py")
+    (tmp_path / "player.py").write_text("class Net:\n    pass\nclass Mine:\n    def act(self, observation): ...\n")
+    with pytest.raises(load_agent.AgentError, match=r"observation\); rename Mine to Agent$"):
         load_agent.load_agent(tmp_path, "player.py")

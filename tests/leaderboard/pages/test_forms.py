@@ -30,17 +30,34 @@ def test_the_form_knows_the_rules_of_the_models():
     assert (rules["files"], rules["kib"]) == (100, 25600)
 
 
-def test_the_form_asks_what_the_hosts_ask():
-    people = People(
-        terms="terms.md", fields=(CustomField(name="team", shown=False),), ban=(Ban(login="eve", why="cheated"),)
-    )
+def rules_for(people):
     board = samples.empty()
     asking = Challenge.model_validate({**board.challenge.model_dump(), "people": people.model_dump()})
-    rules = json.loads(submit_form.form_rules(type(board)(**{**vars(board), "challenge": asking}), samples.CONTEXT))
+    return json.loads(submit_form.form_rules(type(board)(**{**vars(board), "challenge": asking}), samples.CONTEXT))
 
-    assert rules["terms"] == "terms.md"
+
+def test_the_form_asks_what_the_hosts_ask():
+    rules = rules_for(People(fields=(CustomField(name="team", shown=False),), ban=(Ban(login="eve", why="cheated"),)))
+
+    assert (rules["terms"], rules["terms_url"]) == (None, None)
     assert rules["bans"] == ["eve"]
     assert rules["fields"] == [{"name": "team", "kind": "text", "options": [], "required": False, "description": None}]
+
+
+@pytest.mark.parametrize(
+    ("terms", "address"),
+    [
+        ("https://lab.example/terms?v=2", "https://lab.example/terms?v=2"),
+        ("site/pages/terms.md", "../terms/"),
+        ("site/pages/host/the terms.md", "../host/the%20terms/"),
+        ("docs/TERMS.txt", f"{samples.REPOSITORY}/blob/main/docs/TERMS.txt"),
+        ("javascript:alert(1)", f"{samples.REPOSITORY}/blob/main/javascript%3Aalert%281%29"),
+    ],
+)
+def test_the_form_links_the_terms_that_are_accepted(terms, address):
+    rules = rules_for(People(terms=terms))
+
+    assert (rules["terms"], rules["terms_url"]) == (terms, address)
 
 
 def test_a_task_is_for_agents_scripts_or_players():

@@ -189,6 +189,7 @@ def test_check_names_every_fault_of_every_folder(board: Path) -> None:
     agent(board, "two", "def act(:\n", "name: A\nalgorithm: b\n")
     agent(board, "three", "x = 1\n", "name: A\nalgorithm: b\n")
     agent(board, "four", SHORT, "name: A\nalgorithm: b\ntasks: [CartPole-v2]\n")
+    agent(board, "zero", "x = 1\nclass agent:\n    def act(self, x): ...\n", "name: A\nalgorithm: b\n")
 
     code, out, err = run(board, "check")
 
@@ -199,6 +200,7 @@ def test_check_names_every_fault_of_every_folder(board: Path) -> None:
         "submissions/alice/one/submission.yml:2: unknown key 'algoritm'; did you mean 'algorithm'?",
         "submissions/alice/three/agent.py:1: " + NO_AGENT,
         "submissions/alice/two/agent.py:1: invalid syntax; correct the syntax",
+        f"submissions/alice/zero/agent.py:2: {NO_AGENT}, or rename class agent",
     ]
 
 

@@ -187,6 +187,13 @@ PLAYED = {
             "add its file, or bring an image that has it (kind: image)"
         ),
     ),
+    "gym": (
+        "import gym\n" + GOOD,
+        (
+            "importing agent.py raised ModuleNotFoundError: No module named 'gym' at agent.py:1; "
+            "import gymnasium, which took the place of gym"
+        ),
+    ),
     "text": (
         "class Agent:\n    def act(self, o):\n        return 'left'\n",
         "episode 0, step 0: act returned str 'left'; this task wants one integer",

@@ -122,7 +122,8 @@ def test_templates_become_pages_and_nothing_in_them_runs(original: Path, tmp_pat
     run(tmp_path, str(original / "challenge_config.yaml"), "--out", "board", "--env", "CartPole-v1")
 
     assert (tmp_path / "board/site/pages/about.md").read_text() == "# Poles\n\nKeep **it** up.\n"
-    assert (tmp_path / "board/site/pages/terms.md").read_text() == "# Terms\n\nBe fair.\n"
+    terms = read_challenge(tmp_path / "board/challenge.yml").people.terms
+    assert (tmp_path / f"board/{terms}").read_text() == "# Terms\n\nBe fair.\n"
     assert (tmp_path / "board/site/assets/logo.png").read_bytes() == b"\x89PNG"
 
 

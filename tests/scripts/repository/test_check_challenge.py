@@ -113,6 +113,19 @@ def test_what_is_not_there_is_named_with_its_line(tmp_path: Path) -> None:
     assert [line for line in lines if "there is no agent 'ada/net'; add submissions/ada/net" in line]
 
 
+def test_terms_that_nobody_could_read_are_named(tmp_path: Path) -> None:
+    root = board(tmp_path, "terms", "  - {id: CartPole-v1}\n", "people: {terms: terms.md}\n" + HEAD)
+    [unknown] = host_faults(root)
+    (root / "site" / "pages").mkdir(parents=True)
+    (root / "site" / "pages" / "terms.md").write_text("# Terms\n")
+    [elsewhere] = host_faults(root)
+    (root / "terms.md").write_text("Be fair.\n")
+
+    assert unknown.partition(": ")[2] == "there is no file 'terms.md'; add it, or write a web address"
+    assert elsewhere.partition(": ")[2] == "there is no file 'terms.md'; did you mean 'site/pages/terms.md'?"
+    assert not host_faults(root)
+
+
 def test_a_metrics_fault_is_at_its_line_and_a_broken_import_at_that_of_the_module(tmp_path: Path) -> None:
     own = (
         "    metrics:\n      - {name: R, kind: mean_return, direction: higher}\n"

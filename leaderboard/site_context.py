@@ -9,8 +9,8 @@ from evaluator.model.config.moderation import Exclusion, Moderation, Quarantine
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.exclusions import is_official
 from leaderboard.core.version_folders import version_folders
 
 # Entries of each task that have replays.

@@ -17,8 +17,8 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import PREVIEW_BEACON, Provenance, Result
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.standings import FinalDraws
 from leaderboard.core.version_folders import version_folders
@@ -156,10 +156,10 @@ def _entry(entry: Entry, masked: AgentName | None, masked_beacon: Callable[[str]
     fields = {"kind": entry.submission.kind, "tasks": entry.submission.tasks}
     submission = Submission(name=f"Entry {digits}", algorithm="not shown yet").model_copy(update=fields)
     version, (login, agent) = _pseudonym(entry.digest), masked
-    beacons = {task: frozenset(map(masked_beacon, of_task)) for task, of_task in entry.presence_beacons.items()}
+    beacons = {task: frozenset(map(masked_beacon, of_task)) for task, of_task in entry.stay_beacons.items()}
     return replace(
         entry, login=login, agent=agent, digest=version, submission=submission, verified=None, refused={}, anonymous=True,
-        presence_beacons=beacons,
+        stay_beacons=beacons,
     )  # fmt: skip
 
 

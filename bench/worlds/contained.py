@@ -38,7 +38,7 @@ def play(cell: Cell) -> dict[str, float]:
         try:
             run = SoloRun(
                 gym_task=gym_task, specs=specs(task), limits=LIMITS, progress=lambda done: None,
-                pin_sandbox=sandbox.pin, shown=clock.start_now,
+                pin_sandbox=sandbox.pin, before_first_observation=clock.start_now,
             )  # fmt: skip
             clock.outside = sandbox.usage
             outcome = play_episodes(run, sandbox.stream())

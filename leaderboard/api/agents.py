@@ -12,8 +12,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.api_inputs import ApiInputs
-from leaderboard.api.game_leaderboards import PlayedJson, played_document
-from leaderboard.api.shared_json import (
+from leaderboard.api.entry_json import (
     Address,
     ClosedObject,
     EntryJson,
@@ -25,7 +24,8 @@ from leaderboard.api.shared_json import (
     picked,
     place_document,
 )  # fmt: skip
-from leaderboard.api.standings_json import OverallScoresJson, overall_scores
+from leaderboard.api.game_leaderboards import PlayedJson, played_document
+from leaderboard.api.rank_json import OverallScoresJson, overall_scores
 from leaderboard.api.table_columns import failure_reason
 from leaderboard.api.task_leaderboards import ClaimJson, CostJson, MeasuredJson, claim_document, measured_document
 from leaderboard.charts.agent_charts import curve_points

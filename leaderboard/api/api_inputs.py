@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from evaluator.model.records.result import Result, Tier
-from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName
+from leaderboard.core.exclusions import is_official
 from leaderboard.core.standings import Standings, results_of
 from leaderboard.core.version_folders import version_folders
 from leaderboard.site_context import SiteContext

@@ -5,7 +5,7 @@ from typing import Literal
 
 from evaluator.model.config.task import Task
 from leaderboard.api.api_inputs import ApiInputs
-from leaderboard.api.shared_json import ClosedObject
+from leaderboard.api.entry_json import ClosedObject
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Listed, ListedOnBoards, OverallRow, TaskFailure, TaskRow

@@ -7,7 +7,7 @@ from typing import NotRequired
 from urllib.parse import quote
 
 from leaderboard.api.api_inputs import ApiInputs
-from leaderboard.api.shared_json import ClosedObject, UtcTime
+from leaderboard.api.entry_json import ClosedObject, UtcTime
 from leaderboard.history import LeaderboardEvent, LeaderboardHistory
 from leaderboard.scoring import metrics
 from leaderboard.text import format, serialise, urls

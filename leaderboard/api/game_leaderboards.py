@@ -1,6 +1,6 @@
 """The leaderboard of a game as JSON, as `pullrank rank --json` prints it and as the site has it."""
 
-from leaderboard.api.shared_json import (
+from leaderboard.api.entry_json import (
     ClosedObject,
     EntryJson,
     ExcludedJson,

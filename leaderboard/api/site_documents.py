@@ -10,8 +10,8 @@ from evaluator.model.config.task import ReferenceScore, Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.api_inputs import ApiInputs
-from leaderboard.api.shared_json import Address, ClosedObject, UtcTime, links_document, picked
-from leaderboard.api.standings_json import OverallRowJson, overall_improvements, overall_row
+from leaderboard.api.entry_json import Address, ClosedObject, UtcTime, links_document, picked
+from leaderboard.api.rank_json import OverallRowJson, overall_improvements, overall_row
 from leaderboard.api.task_leaderboards import MetricJson
 from leaderboard.health import REFUSED_PLAYERS, health
 from leaderboard.scoring.metrics import metrics_of

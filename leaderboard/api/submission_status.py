@@ -5,7 +5,7 @@ from typing import Any
 from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.api_inputs import ApiInputs
-from leaderboard.api.shared_json import Address, ClosedObject, UtcTime
+from leaderboard.api.entry_json import Address, ClosedObject, UtcTime
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.game_standings import GameFailure, GameRow
 from leaderboard.core.standings import Listed, TaskFailure, TaskRow, listed_entries

@@ -14,8 +14,8 @@ from evaluator.model.config.metric import Direction
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from leaderboard.api.entry_json import ClosedObject, FlagsJson, flags, next_document, picked
 from leaderboard.api.game_leaderboards import GameRowJson, game_row
-from leaderboard.api.shared_json import ClosedObject, FlagsJson, flags, next_document, picked
 from leaderboard.api.task_leaderboards import MetricJson, RowJson, task_row
 from leaderboard.core.entry import INTERVAL_NAME, Entry, Excluded
 from leaderboard.core.game_standings import DRAW_POINTS, WIN_POINTS, GameRow, GameStandings

@@ -9,7 +9,7 @@ from evaluator.model.config.metric import Direction
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.shared_json import (
+from leaderboard.api.entry_json import (
     ClosedObject,
     EntryJson,
     EstimateJson,

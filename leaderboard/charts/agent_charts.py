@@ -46,7 +46,7 @@ class ReturnSpread(NamedTuple):
     """Population standard deviation."""
 
 
-def return_spreads(samples: Sequence[Sequence[float]]) -> list[tuple[ReturnSpread, str]]:
+def value_spreads(samples: Sequence[Sequence[float]]) -> list[tuple[ReturnSpread, str]]:
     """The summary statistics of each result's returns, and a histogram of them as one outline.
 
     The outline is hidden from screen readers, since the numbers stand beside it. Results with equally many returns are

@@ -21,13 +21,13 @@ from leaderboard.comments.comment_states import (
     Previewed,
     TaskReport,
 )
-from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName, Entry, Estimate
+from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.game_standings import GameRow, GameStandings, count_matches
 from leaderboard.core.standings import OverallRow, Standings, TaskFailure, TaskRow, TaskStandings, entries_of
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.planning.refusal_reasons import Reason, reason_in_words
-from leaderboard.ratings.counting_duels import side_fault, validation_fault
+from leaderboard.ratings.rated_duels import side_fault, validation_fault
 from leaderboard.scoring.build_task_standings import counting_results
 from leaderboard.scoring.intervals import intervals, measured_estimate
 from leaderboard.visibility import anonymous_name, with_host_flags

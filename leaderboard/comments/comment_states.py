@@ -198,7 +198,7 @@ class NoRun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Broken:
+class OurFailure:
     """The evaluation failed by our fault."""
 
     head_sha: str
@@ -249,4 +249,4 @@ class HelpText:
     """The answer to `/help`."""
 
 
-CommentState = Running | Previewed | Refused | NoRun | Broken | OfficialScore | Withdrawn | RankReply | HelpText
+CommentState = Running | Previewed | Refused | NoRun | OurFailure | OfficialScore | Withdrawn | RankReply | HelpText

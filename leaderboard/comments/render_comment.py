@@ -19,13 +19,13 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.comments import phrases
 from leaderboard.comments.comment_states import (
     AgentReport,
-    Broken,
     CommentContext,
     CommentState,
     HelpText,
     NoRun,
     NoRunReason,
     OfficialScore,
+    OurFailure,
     Previewed,
     RankReply,
     Refused,
@@ -52,7 +52,7 @@ _REPLY_MARKER = "<!-- pullrank:reply run={} -->"
 _FENCE = re.compile(r"(`{3,})")
 _DETAILS, _CLOSED = "<details>", "</details>"
 _TEMPLATE_NAMES: dict[type[CommentState], str] = {
-    Running: "running", Previewed: "previewed", Refused: "refused", NoRun: "no_run", Broken: "broken",
+    Running: "running", Previewed: "previewed", Refused: "refused", NoRun: "no_run", OurFailure: "our_failure",
     OfficialScore: "official", Withdrawn: "withdrawn", RankReply: "rank_reply", HelpText: "help",
 }  # fmt: skip
 

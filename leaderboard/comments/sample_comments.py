@@ -11,12 +11,12 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.comment_states import (
     AgentReport,
-    Broken,
     CommentContext,
     CommentState,
     NoRun,
     NoRunReason,
     OfficialScore,
+    OurFailure,
     Previewed,
     Refused,
     Running,
@@ -79,7 +79,7 @@ def sample_states() -> tuple[SampleState, ...]:
         ),
         SampleState(
             "our-fault", "The evaluator failed", "Nothing: it is retried automatically and does not count against you.",
-            Broken(head_sha=_HEAD_SHA, reason="the engine does not answer", tried=2, run_url=_RUN),
+            OurFailure(head_sha=_HEAD_SHA, reason="the engine does not answer", tried=2, run_url=_RUN),
         ),
         SampleState(
             "official", "Merged and evaluated officially", "Nothing: this score is on the leaderboard.",

@@ -43,8 +43,8 @@ class Entry:
     """By task what is said where a record of this version is in quarantine."""
     refused: Mapping[str, str] = field(default_factory=dict, hash=False)
     """By task why this version is not evaluated there, by a phase or the rules for participants."""
-    presence_beacons: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
-    """By task the beacons of all periods of this version on main in the season, where it left and came back."""
+    stay_beacons: Mapping[str, frozenset[str]] = field(default_factory=dict, hash=False)
+    """By task the beacons of all stays of this version on main in the season, where it left and came back."""
     anonymous: bool = False
     """Shown under another name for now, so nothing may link to its source."""
 

@@ -12,8 +12,8 @@ from evaluator.model.config.submission import Submission
 from evaluator.model.identifiers import LOGIN
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import PREVIEW_BEACON, Result
-from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.exclusions import EXAMPLES_LOGIN
 
 KeyPath = tuple[int | str, ...]
 """The keys of the manifest that lead to a value."""

@@ -23,9 +23,9 @@ class FinalDraws:
     """When that commit came, or the secret was published, in UTC; None: whenever a draw was made, it counts."""
 
     def counts(self, beacon: str, evaluated_at: str) -> bool:
-        """Whether a record ranks, or decides which of an owner's entries does; a live draw made after the end does not.
+        """Whether a record may rank, and choose between an owner's entries: made before the end, or one of the final draws.
 
-        Nor does one of a sealed season, whose episodes are known by then.
+        A sealed season has no draws after its reveal: its episodes are known by then.
         """
         is_drawn_afterwards = beacon == self.beacon and secret_hash(beacon) is None
         return self.ended_at is None or is_drawn_afterwards or evaluated_at < self.ended_at

@@ -9,8 +9,8 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import Phase
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.exclusions import is_official
 from leaderboard.core.owners import (
     Banned,
     ParticipantFault,
@@ -20,7 +20,7 @@ from leaderboard.core.owners import (
     team_conflicts,
 )
 from leaderboard.planning.evaluation_quota import QuotaAccounts, QuotaExhausted, apply_quotas
-from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
+from leaderboard.planning.missing_work import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.refusal_reasons import ParticipantRefusal, PhaseRefusal, PhaseRefusalKind, Reason
 
 EvaluatedVersion = tuple[str, str, str]
@@ -41,7 +41,8 @@ class AdmissionContext:
     named: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
     """Owner and author, in lower case, to when the owner's agents began to name the author."""
     evaluated: Collection[EvaluatedVersion] = frozenset()
-    """These go on though their owner has left the team that may enter, and until the end whatever they lack, but a ban.
+    """Versions that are evaluated further though their owner has left the team that may enter, and, until submissions end,
+    whatever else refuses them except a ban.
 
     Their results stay on the leaderboard, so a player could else stop while it leads, and meet nobody who comes later.
     """

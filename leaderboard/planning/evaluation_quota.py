@@ -19,7 +19,7 @@ from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant, person_index, team_people
-from leaderboard.planning.missing import DuelWorkItem, WorkItem
+from leaderboard.planning.missing_work import DuelWorkItem, WorkItem
 
 Charge = tuple[str, str, str]
 """The owner's login in lower case, the digest of the version, and the beacon that its seeds come from."""
@@ -84,7 +84,7 @@ class QuotaAccount:
     """What was charged, and when it was evaluated first."""
 
     def has(self, charge: Charge) -> bool:
-        """Whether it was charged; of a plan for a preview's seeds, whether the version was with any beacon."""
+        """Whether it was charged. A charge with the preview's beacon stands for all draws of its version."""
         login, digest, beacon = charge
         is_any = beacon == PREVIEW_BEACON and any(first[:2] == (login, digest) for first in self.first)
         return is_any or charge in self.first

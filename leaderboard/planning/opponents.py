@@ -20,9 +20,9 @@ from leaderboard.core.arrays import Bools, Floats, Indices
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import OwnerGroups
 from leaderboard.core.version_folders import VersionFolders
-from leaderboard.ratings.counting_duels import CountedDuel, Pair, version_of
 from leaderboard.ratings.davidson import chances
 from leaderboard.ratings.fit_ratings import ELO_SCALE, RatedPlayers, anchor_candidates, is_named, rate_players
+from leaderboard.ratings.rated_duels import CountedDuel, Pair, version_of
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.core.eligibility import EligibleEntries, eligible_entries, is_official
 from leaderboard.core.entry import AgentName, Entry, Excluded
+from leaderboard.core.exclusions import EligibleEntries, eligible_entries, is_official
 from leaderboard.core.game_standings import (
     GameFailure,
     GameRow,
@@ -24,7 +24,8 @@ from leaderboard.core.game_standings import (
 )
 from leaderboard.core.owners import OwnerGroups, OwnerTries, OwnerTry, owner_groups, superseded_entries
 from leaderboard.ratings.connectivity import find_cycle
-from leaderboard.ratings.counting_duels import (
+from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_candidates, rate_players, rating_order
+from leaderboard.ratings.rated_duels import (
     AgentVersion,
     CountedDuel,
     EntriesByValidation,
@@ -34,7 +35,6 @@ from leaderboard.ratings.counting_duels import (
     validation_fault,
     version_of,
 )
-from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_candidates, rate_players, rating_order
 from leaderboard.scoring.ranking import RankInterval, in_order, name_order, ranks_with_unranked
 
 # The ratings over time have at most this many snapshots. Rating n players takes n² steps, so with more than 200 players

@@ -9,12 +9,12 @@ import numpy as np
 
 from evaluator.model.config.task import Task
 from leaderboard.core.arrays import Bools, Floats, Indices
-from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName
+from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.game_standings import Rating
 from leaderboard.ratings.connectivity import bounds_ties, core_of
-from leaderboard.ratings.counting_duels import AgentVersion, CountedDuel, Pair
 from leaderboard.ratings.davidson import Likelihood, Matches, covariance, maximise
+from leaderboard.ratings.rated_duels import AgentVersion, CountedDuel, Pair
 from leaderboard.scoring.intervals import normal_quantiles, tail
 from leaderboard.scoring.significance import CriticalValues
 

@@ -11,8 +11,8 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.core.eligibility import EligibleEntries, is_official
 from leaderboard.core.entry import AgentName, Entry, Excluded
+from leaderboard.core.exclusions import EligibleEntries, is_official
 from leaderboard.core.owners import OwnerGroups, OwnerTries, superseded_entries
 from leaderboard.core.standings import TaskFailure, TaskRow, TaskStandings, WithdrawnScore
 from leaderboard.scoring.intervals import EstimateArrays, PooledResults, intervals, oriented, pooled_values, score_or_none
@@ -54,13 +54,13 @@ def pooled_results(fitting: Sequence[Result]) -> PooledResults:
 
 
 def lacks_a_beacon(entry: Entry, task: Task, pooled: PooledResults) -> bool:
-    """Whether a version that came back to main lacks a result on seeds of one of its periods there.
+    """Whether a version that came back to main lacks a result on seeds of one of its stays there.
 
     A failed result counts alone, whatever the others are.
     """
-    return all(result.verdict is Verdict.OK for result in pooled) and not entry.presence_beacons.get(
-        task.id, frozenset()
-    ) <= {result.beacon for result in pooled}
+    return all(result.verdict is Verdict.OK for result in pooled) and not entry.stay_beacons.get(task.id, frozenset()) <= {
+        result.beacon for result in pooled
+    }
 
 
 def precedence(result: Result) -> tuple[bool, str, str, str]:

@@ -41,8 +41,8 @@ class LearningCurve:
 def learning_curve(result: Result, rules: ScriptRules | None) -> LearningCurve | None:
     """The learning curve of a script's result; None if it is not a script's, or has no finished episode.
 
-    An episode that was left is a bad one, or else a script could leave all that go badly; and later ones wait for it, or
-    else it could keep those open. The training's last one may be left, since it is when its steps are used up.
+    An abandoned episode counts as the worst, or a script could abandon all that go badly. The curve does not go on before
+    an episode has ended, or a script could keep bad ones open. The training's last episode may be open: no steps are left.
     """
     record = result.script
     if record is None or rules is None:

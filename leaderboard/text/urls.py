@@ -4,8 +4,8 @@ from urllib.parse import quote, urlsplit
 
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel, pair_segment
-from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import Entry, Excluded
+from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.standings import WithdrawnScore
 
 HOME_PAGE = "index.md"

@@ -16,7 +16,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, without_retry
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import EXAMPLES_LOGIN
+from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.store import ResultStore
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import AgentArgument, Jobs, LocalSandbox, OnlyTasks, PlayAgain

@@ -9,14 +9,14 @@ import typer
 
 from evaluator.model.config.phase import to_utc
 from leaderboard.api.grades import grade_rows, handed_in, rated_submissions, too_late
-from leaderboard.core.eligibility import EXAMPLES_LOGIN, is_official, without_quarantined
+from leaderboard.core.exclusions import EXAMPLES_LOGIN, is_official, without_quarantined
 from leaderboard.core.standings import FinalDraws, in_time
 from leaderboard.core.version_folders import version_folders
 from leaderboard.text.serialise import csv_text
 from scripts.console import OK, CommandError, print_json, say
+from scripts.git.beacons import beacon_order, final_entries, season_commits
 from scripts.git.folder_history import FolderHistory
 from scripts.git.git_repository import GitRepository
-from scripts.git.version_origins import beacon_order, final_entries, season_commits
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.standings.recorded_standings import of_our_sandbox, recorded_standings
 
@@ -89,5 +89,5 @@ def _arrivals(checkout: Checkout, names: set[tuple[str, str, str]]) -> Arrivals:
         return {}
     order = beacon_order(clone, main)
     since = order[began] if began else 0
-    periods = {name: [run for run in history.periods_of(*name) if not run.left or order[run.left] > since] for name in names}
-    return {name: to_utc(runs[0].began.committed_at) for name, runs in periods.items() if runs}
+    stays = {name: [run for run in history.stays_of(*name) if not run.left or order[run.left] > since] for name in names}
+    return {name: to_utc(runs[0].began.committed_at) for name, runs in stays.items() if runs}

@@ -12,15 +12,15 @@ from evaluator.host.digests.runtime_digest import lock_digests, runtime_digest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier
-from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
+from leaderboard.core.exclusions import without_quarantined
 from leaderboard.core.owners import is_participant
 from leaderboard.planning.admission import Deferred, admit_work
 from leaderboard.planning.evaluation_quota import QuotaAccounts
-from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, work_in_words
+from leaderboard.planning.missing_work import DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OK, print_json, say
-from scripts.git.version_origins import admission_context
+from scripts.git.beacons import admission_context
 from scripts.options import JsonList, LocalSandbox
 from scripts.repository.checkout import open_checkout
 from scripts.runs.local_evaluator import choose_sandbox
@@ -35,8 +35,8 @@ def run(
     checkout = open_checkout(Path.cwd())
     selected = choose_sandbox(sandbox)
     agents, faults = checkout.read_all()
-    results = without_quarantined(checkout.recorded[0], checkout.moderation, only_replayed=True)
-    duels = without_quarantined(checkout.recorded_duels[0], checkout.moderation, only_replayed=True)
+    results = without_quarantined(checkout.recorded[0], checkout.moderation, keep_not_replayed=True)
+    duels = without_quarantined(checkout.recorded_duels[0], checkout.moderation, keep_not_replayed=True)
     context = MeasurementContext(runtime_digest=runtime_digest(selected.base), beacon=PREVIEW_BEACON, locks=lock_digests())
     entries = list(checkout.with_quarantines(agent.entry() for agent in agents))
     admission = admission_context(checkout, entries, datetime.now(UTC))

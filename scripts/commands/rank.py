@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from evaluator.model.records.result import Tier
-from leaderboard.api.standings_json import standings_document
-from leaderboard.core.eligibility import EXAMPLES_LOGIN
+from leaderboard.api.rank_json import standings_document
+from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from scripts.console import OK, print_json, say
 from scripts.options import JsonDocument, OfficialOnly, OnlyTasks
 from scripts.repository.checkout import Checkout, open_checkout

@@ -9,8 +9,8 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import EXAMPLES_LOGIN
-from leaderboard.ratings.counting_duels import duel_totals, validation_refusal
+from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.ratings.rated_duels import rated_totals, validation_refusal
 from scripts.commands.check import check_folder
 from scripts.commands.evaluate import print_places
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
@@ -158,7 +158,7 @@ def _game_check(entry: AgentFolder, task: Task, duels: list[Duel]) -> ReadyCheck
     for duel in duels:
         if not duel.is_validation and duel.verdict is Verdict.OK:
             side = duel.side_of(entry.name)
-            count, other = duel_totals(duel).counts[side], duel.players[1 - side]
+            count, other = rated_totals(duel).counts[side], duel.players[1 - side]
             words.append(f"{count.won}–{count.drawn}–{count.lost} against {other.login}/{other.agent}")
     return ReadyCheck(what="; ".join(words))
 

@@ -18,8 +18,8 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
 from evaluator.model.config.source_header import SOURCE_NAME
 from evaluator.model.config.submission import Submission, SubmissionFile, submission_digest
-from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName
+from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.owners import author_logins
 from scripts.git.git_repository import FILE_MODES, GitRepository, full_sha
 from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS, folder_of
@@ -66,7 +66,7 @@ class FolderState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VersionPeriod:
+class VersionStay:
     """A run of main's commits, as long as possible, in which some folder of a login held a version and entered a task.
 
     A move between folders, other words in the manifest, or a second folder with the same files neither begin nor end one.
@@ -145,12 +145,12 @@ class FolderHistory:
         }
 
     def in_several_states(self, names: Iterable[AgentName]) -> list[AgentName]:
-        """The folders whose present files stood in several states of their login: only those can have several periods."""
+        """The folders whose present files stood in several states of their login: only those can have several stays."""
         present = ((name, now) for name in names if (now := self._now.get(name)))
         return [name for name, now in present if len(self._with_files(name[0], now)) > 1]
 
-    def periods(self, tasks: Mapping[AgentName, Collection[str]]) -> dict[tuple[AgentName, str], list[VersionPeriod]]:
-        """For each folder and task the periods of the version that the folder holds now, oldest first.
+    def stays(self, tasks: Mapping[AgentName, Collection[str]]) -> dict[tuple[AgentName, str], list[VersionStay]]:
+        """For each folder and task the stays of the version that the folder holds now, oldest first.
 
         Tasks are not part of a version: a task may be named, or left, long after the version came.
         """
@@ -163,8 +163,8 @@ class FolderHistory:
             for task in tasks[name]
         }
 
-    def periods_of(self, login: str, digest: str, task_id: str) -> list[VersionPeriod]:
-        """The periods of the version of a login with that digest, oldest first."""
+    def stays_of(self, login: str, digest: str, task_id: str) -> list[VersionStay]:
+        """The stays of the version of a login with that digest, oldest first."""
         states = list(self.holding(login, digest))
         contents = {state.content for state in states}
         self._read_manifests(set(map(_manifest, contents)))
@@ -207,14 +207,14 @@ class FolderHistory:
     def _held(self, contents: Collection[FolderContent], task_id: str) -> Callable[[FolderState], bool]:
         return lambda state: state.content in contents and self._enters(state, task_id)
 
-    def _runs(self, states: Iterable[FolderState], fits: Callable[[FolderState], bool]) -> list[VersionPeriod]:
-        """The periods in which some folder fits, of those states of a login that may.
+    def _runs(self, states: Iterable[FolderState], fits: Callable[[FolderState], bool]) -> list[VersionStay]:
+        """The stays in which some folder fits, of those states of a login that may.
 
-        A commit is looked at as a whole: a move begins no period.
+        A commit is looked at as a whole: a move begins no stay.
         """
         folders = {state.name for state in states if fits(state)}
         every = heapq.merge(*(self._changes_of_folder[name] for name in folders), key=lambda change: change[0])
-        periods: list[VersionPeriod] = []
+        stays: list[VersionStay] = []
         holding: set[AgentName] = set()
         for sha, changes in groupby(every, key=_commit_of):
             was_held, began = bool(holding), None
@@ -225,10 +225,10 @@ class FolderHistory:
                 else:
                     holding.discard(name)
             if began and not was_held:
-                periods.append(VersionPeriod(began=began))
+                stays.append(VersionStay(began=began))
             elif was_held and not holding:
-                periods[-1] = replace(periods[-1], left=sha)
-        return periods
+                stays[-1] = replace(stays[-1], left=sha)
+        return stays
 
     def _enters(self, state: FolderState, task_id: str) -> bool:
         submission = self._manifests[_manifest(state.content)]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import ParamSpec
 
-from leaderboard.planning.missing import INTERNAL_ERROR_LIMIT
+from leaderboard.planning.missing_work import INTERNAL_ERROR_LIMIT
 from scripts.console import OK, CommandError, say
 from scripts.github.api.responses import WorkflowRun
 from scripts.github.official import plan_shards

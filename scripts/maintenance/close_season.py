@@ -22,20 +22,20 @@ from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import is_official, quarantine_of, without_quarantined
+from leaderboard.core.exclusions import is_official, quarantine_of, without_quarantined
 from leaderboard.core.store import RETRIED_INFIX, write_atomically
 from leaderboard.core.version_folders import version_folders
 from leaderboard.pages.closed_season import SeasonSummary, season_page
 from leaderboard.planning.admission import admit_work, evaluated_versions
-from leaderboard.planning.missing import INTERNAL_ERROR_LIMIT, DuelWorkItem, MeasurementContext, WorkItem, work_in_words
+from leaderboard.planning.missing_work import INTERNAL_ERROR_LIMIT, DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.text.format import quantity, shown_phases
 from leaderboard.text.serialise import misc_entry
 from leaderboard.text.urls import traces_branch_name
 from leaderboard.visibility import is_anonymous
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
+from scripts.git.beacons import FinalEntries, admission_context, final_entries
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.version_origins import FinalEntries, admission_context, final_entries
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonClosing
 from scripts.standings.recorded_standings import recorded_standings, sandbox_rule
@@ -124,8 +124,8 @@ def missing_final_work(checkout: Checkout, final: FinalEntries, now: datetime) -
     challenge, moderation = checkout.challenge, checkout.moderation
     entries = [entry for entry in final.entries if moderation.exclusion_of(*entry.version) is None]
     every_result, every_duel = checkout.recorded[0], checkout.recorded_duels[0]
-    results = without_quarantined(every_result, moderation, only_replayed=True)
-    duels = without_quarantined(every_duel, moderation, only_replayed=True)
+    results = without_quarantined(every_result, moderation, keep_not_replayed=True)
+    duels = without_quarantined(every_duel, moderation, keep_not_replayed=True)
     beacon = final.draws.beacon
     measurement = MeasurementContext(runtime_digest="0" * 64, beacon=beacon, locks=lock_digests())
     admitted = admit_work(challenge, entries, results, duels, measurement, admission_context(checkout, entries, now))

@@ -30,7 +30,7 @@ from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import PREVIEW_BEACON, Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import visible
-from leaderboard.api.standings_json import standings_document
+from leaderboard.api.rank_json import standings_document
 from leaderboard.scoring.intervals import TAIL, student_quantile
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.repository.checkout import open_checkout

@@ -11,15 +11,15 @@ from evaluator.model.base import did_you_mean
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.config.task import Task
-from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import Entry
+from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.owners import KeyPath, new_team_faults, participant_faults
 from leaderboard.planning.admission import AdmissionContext, phase_refusal
 from leaderboard.planning.refusal_reasons import SubmissionsEnded, reason_in_words
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
+from scripts.git.beacons import admission_context, final_entries
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.version_origins import admission_context, final_entries
 from scripts.repository.checkout import AgentFolder, Checkout
 from scripts.repository.layout import EXAMPLE_AGENTS
 

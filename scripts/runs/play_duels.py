@@ -19,8 +19,8 @@ from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RECORD_ENDING, ResultStore
-from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
-from leaderboard.ratings.counting_duels import duel_totals, validation_fault, validation_refusal
+from leaderboard.planning.missing_work import DuelWorkItem, MeasurementContext, missing_work
+from leaderboard.ratings.rated_duels import rated_totals, validation_fault, validation_refusal
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, CommandError, escape_commands, say
 from scripts.repository.checkout import AgentFolder, Checkout
 from scripts.runs.eligible_tasks import eligible_tasks, find_entering
@@ -278,7 +278,7 @@ def _outcome(record: Result | Duel) -> str:
         return str(record.verdict)
     if record.is_validation:
         return "refused" if validation_fault(record) else "validated"
-    count = duel_totals(record).counts[0]
+    count = rated_totals(record).counts[0]
     return f"+{count.won} ={count.drawn} -{count.lost}"
 
 

@@ -12,12 +12,12 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments.comment_standings import preview_state, without_places
 from leaderboard.comments.comment_states import AgentReport, Previewed
-from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName
+from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from scripts.console import CommandError, say
+from scripts.git.beacons import final_entries
 from scripts.git.data_branches import export_files, results_commit
 from scripts.git.git_repository import GitRepository
-from scripts.git.version_origins import final_entries
 from scripts.repository.checkout import AgentFolder, Checkout
 from scripts.standings.recorded_standings import erased_entries, with_presence_beacons
 

@@ -19,9 +19,9 @@ from leaderboard.planning.admission import evaluated_versions, refused_entries, 
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.visibility import StandingsInput, as_shown, with_host_flags
 from scripts.console import CommandError, escape_commands, say
+from scripts.git.beacons import admission_context, final_entries, season_commits, stay_beacons
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries, rules_at
-from scripts.git.version_origins import admission_context, final_entries, presence_beacons, season_commits
 from scripts.repository.checkout import Checkout, say_damaged
 from scripts.repository.layout import folder_of
 
@@ -111,7 +111,7 @@ def refusals_in_words(checkout: Checkout, entries: Sequence[Entry], now: datetim
 def with_presence_beacons(clone: GitRepository, commit: str, challenge: Challenge, entries: Iterable[Entry]) -> list[Entry]:
     """The entries, each version that came back to main with all its beacons; unchanged where git is silent.
 
-    Sealed episodes are the same in every period on main.
+    Sealed episodes are the same in every stay on main.
     """
     entries = list(entries)
     try:
@@ -120,14 +120,14 @@ def with_presence_beacons(clone: GitRepository, commit: str, challenge: Challeng
             return entries
         digests = {entry.spelled_name: entry.digest for entry in entries}
         since = season_commits(clone, main, challenge.season).began
-        beacons_of = presence_beacons(clone, main, digests, tasks_by_name(challenge, entries), since)
+        beacons_of = stay_beacons(clone, main, digests, tasks_by_name(challenge, entries), since)
     except CommandError:  # Not a clone, or a shallow one.
         return entries
     beacons_by_name: dict[AgentName, dict[str, frozenset[str]]] = defaultdict(dict)
     for (name, task_id), beacons in beacons_of.items():
         beacons_by_name[name][task_id] = beacons
     return [
-        replace(e, presence_beacons=own) if (own := beacons_by_name.get(AgentName(e.login, e.agent))) else e for e in entries
+        replace(e, stay_beacons=own) if (own := beacons_by_name.get(AgentName(e.login, e.agent))) else e for e in entries
     ]
 
 

@@ -19,7 +19,7 @@ from leaderboard.comments.comment_states import Previewed
 from leaderboard.core.entry import INTERVAL_NAME, AgentName
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.match_replay import end_reason, side_names
-from leaderboard.ratings.counting_duels import duel_totals, validation_refusal
+from leaderboard.ratings.rated_duels import rated_totals, validation_refusal
 from leaderboard.scoring.intervals import measured_estimate, result_value
 from leaderboard.scoring.metrics import digits
 from leaderboard.text.escape_markdown import unmarked
@@ -205,7 +205,7 @@ def duel_table(duel: Duel, task: Task, first: int) -> None:
 
 def _side_cells(duel: Duel, side: int) -> list[str]:
     """The verdict of a side, and its numbers by the columns above."""
-    player, count = duel.players[side], duel_totals(duel).counts[side]
+    player, count = duel.players[side], rated_totals(duel).counts[side]
     plain = (count.won, count.drawn, count.lost, count.points, count.errors)
     thinking = f"{player.cost.wall_seconds:.1f}"
     return [player.verdict, *(str(number) for number in plain), f"{count.score:g}", thinking, *cost_cells(player)]

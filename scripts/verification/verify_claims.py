@@ -17,10 +17,10 @@ from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, may_lie
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName
-from scripts.git.folder_history import FolderHistory, FolderState, VersionPeriod, commit_times
+from scripts.git.beacons import season_commits
+from scripts.git.folder_history import FolderHistory, FolderState, VersionStay, commit_times
 from scripts.git.git_repository import OBJECT_NAME, GitError, GitRepository
 from scripts.git.main_entries import rules_at
-from scripts.git.version_origins import season_commits
 from scripts.repository.layout import folder_of
 
 # How far a record's time may be ahead of the clock of whoever verifies it.
@@ -141,7 +141,7 @@ class _SideHistory:
     is_erased: bool
     """Whether its owner's name was erased."""
     states: Sequence[FolderState]
-    periods: Sequence[VersionPeriod]
+    stays: Sequence[VersionStay]
 
     def is_of(self, state: FolderState) -> bool:
         """Whether the side may be that folder."""
@@ -185,12 +185,12 @@ class MainHistory:
         sides = [self._side(side, record) for side in record.sides]
         if faults := [fault for side in sides for fault in side.faults()]:
             return HistoryFindings(faults=tuple(dict.fromkeys(faults)))
-        if not all(side.periods for side in sides):
+        if not all(side.stays for side in sides):
             return HistoryFindings(faults=(f"no folder on main ever entered that version for {record.task}",))
-        oldest = self._latest([side.periods[0].began for side in sides])
-        is_of_period = record.beacon in self._beacons(record.season, [side.periods for side in sides])
-        faults = list(self._commit_faults(record, record.beacon if is_of_period else oldest))
-        if faults or is_of_period or secret_hash(record.beacon) is not None:
+        oldest = self._latest([side.stays[0].began for side in sides])
+        is_of_stay = record.beacon in self._beacons(record.season, [side.stays for side in sides])
+        faults = list(self._commit_faults(record, record.beacon if is_of_stay else oldest))
+        if faults or is_of_stay or secret_hash(record.beacon) is not None:
             return HistoryFindings(faults=tuple(faults))
         if record.beacon == self._latest([side.states[0] for side in sides]):
             text = f"its seeds come from the commit that brought the version; the task was entered with {oldest[:12]}"
@@ -206,35 +206,33 @@ class MainHistory:
         is_erased = bool(record.erased_sha256 and ERASED_LOGIN.search(side.login))
         logins = self._history.logins() if is_erased else [side.login]
         states: list[FolderState] = []
-        periods: list[VersionPeriod] = []
+        stays: list[VersionStay] = []
         for login in logins:
             if folder_states := list(self._history.holding(login, side.submission_digest)):
                 states += folder_states
-                periods += self._history.periods_of(login, side.submission_digest, record.task)
+                stays += self._history.stays_of(login, side.submission_digest, record.task)
         states.sort(key=lambda state: self._commits[state.sha][0])
-        periods.sort(key=lambda period: self._commits[period.began.sha][0])
-        return _SideHistory(side=side, is_erased=is_erased, states=states, periods=periods)
+        stays.sort(key=lambda stay: self._commits[stay.began.sha][0])
+        return _SideHistory(side=side, is_erased=is_erased, states=states, stays=stays)
 
-    def _beacons(self, season: str, periods: Sequence[Sequence[VersionPeriod]]) -> set[str]:
+    def _beacons(self, season: str, stays: Sequence[Sequence[VersionStay]]) -> set[str]:
         """The commits that seeds may come from.
 
-        For each choice of one period of each side the later beginning, which is any since all sides came; and the commit of
+        For each choice of one stay of each side the later beginning, which is any since all sides came; and the commit of
         the final draws if it held all sides.
         """
-        oldest = self._commits[self._latest([of_side[0].began for of_side in periods])][0]
-        began = {period.began.sha for of_side in periods for period in of_side}
+        oldest = self._commits[self._latest([of_side[0].began for of_side in stays])][0]
+        began = {stay.began.sha for of_side in stays for stay in of_side}
         beacons = {sha for sha in began if self._commits[sha][0] >= oldest}
         final = self._final(season)
-        if final and all(any(self._held(period, final) for period in of_side) for of_side in periods):
+        if final and all(any(self._held(stay, final) for stay in of_side) for of_side in stays):
             beacons.add(final)
         return beacons
 
-    def _held(self, period: VersionPeriod, commit: str) -> bool:
-        """Whether a commit of main lies within a period."""
+    def _held(self, stay: VersionStay, commit: str) -> bool:
+        """Whether a commit of main lies within a stay."""
         position = self._commits[commit][0]
-        return self._commits[period.began.sha][0] <= position and (
-            not period.left or position < self._commits[period.left][0]
-        )
+        return self._commits[stay.began.sha][0] <= position and (not stay.left or position < self._commits[stay.left][0])
 
     def _find_final(self, season: str) -> str | None:
         """The commit that ended the submissions of a season; None if there is none."""

@@ -34,7 +34,7 @@ from evaluator.model.records.trace import Trace, TraceLeaf
 from evaluator.model.sealed_fields import SealedPart
 from leaderboard.core.entry import AgentName
 from leaderboard.core.store import ResultStore
-from scripts.git.version_origins import version_origins
+from scripts.git.beacons import version_origins
 from scripts.verification.verify_records import verify_files
 from tests.evaluations import ANGLE_RULE, DIGEST, order, process
 from tests.evaluator.script_runs import MANIFEST as SCRIPT_MANIFEST

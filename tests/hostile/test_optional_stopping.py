@@ -23,13 +23,13 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import new_team_faults
 from leaderboard.core.standings import FinalDraws, TaskStandings
 from leaderboard.planning.admission import AdmissionContext, admit_work
-from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
+from leaderboard.planning.missing_work import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.scoring.intervals import TAIL, student_quantiles
 from scripts.console import CommandError
+from scripts.git.beacons import final_entries
 from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
-from scripts.git.version_origins import final_entries
 from scripts.github.official import workload
 from scripts.github.official.record_results import record_accepted
 from scripts.github.official.workload import Workload, read_workload
@@ -367,7 +367,7 @@ def test_a_player_that_goes_back_when_the_quota_is_used_up_has_no_place_and_meet
 )  # fmt: skip
 def test_a_player_that_broke_a_rule_in_one_stay_is_refused_whatever_its_later_validations_say() -> None:
     game, bob, carol = make.game(), make.entry("bob"), make.entry("carol")
-    alice = replace(make.entry("alice"), presence_beacons={game.id: frozenset({"first", "back"})})
+    alice = replace(make.entry("alice"), stay_beacons={game.id: frozenset({"first", "back"})})
     duels = [
         make.duel(alice, outcomes="dI", on=game, beacon="first", at="2026-01-01T00:00:00Z"),
         make.duel(alice, on=game, beacon="back", at="2026-01-02T00:00:00Z"),

@@ -40,7 +40,7 @@ from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import RefereeLink, RemoteEnv, handles_body
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 from leaderboard.build_standings import build_standings
-from leaderboard.planning.missing import MeasurementContext, WorkItem, missing_work
+from leaderboard.planning.missing_work import MeasurementContext, WorkItem, missing_work
 from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES
 from scripts.runs.parallel_jobs import FreeResources, ParallelJob, run_jobs
 from tests.evaluations import FIRST_LEGAL, duelled, evaluated, folder, order, played, process

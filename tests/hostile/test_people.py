@@ -18,7 +18,8 @@ from leaderboard.core.owners import (
     teams_of,
 )
 from leaderboard.pages.render_pages import render_pages
-from leaderboard.planning.missing import MeasurementContext, in_turns, missing_work
+from leaderboard.planning.missing_work import MeasurementContext, missing_work
+from leaderboard.planning.play_order import in_turns
 from leaderboard.visibility import with_host_flags
 from scripts.git import folder_history
 from scripts.github.official.workload import read_workload

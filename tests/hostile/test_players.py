@@ -27,7 +27,7 @@ from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE
-from leaderboard.ratings.counting_duels import validation_fault
+from leaderboard.ratings.rated_duels import validation_fault
 from tests.evaluations import folder
 from tests.hostile.arena import base, our_containers, our_leftovers, over_standard_streams, sandboxes_for
 from tests.hostile.catalogue import AGENTS

@@ -15,7 +15,7 @@ from evaluator.model.records.duel_record import Duel
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import FinalDraws
-from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, missing_work
+from leaderboard.planning.missing_work import DuelWorkItem, MeasurementContext, missing_work
 from leaderboard.ratings.fit_ratings import PairedTotals, fit_ratings
 from tests.evaluations import FIRST_LEGAL, duelled
 from tests.leaderboard import make

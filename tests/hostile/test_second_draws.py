@@ -32,7 +32,7 @@ from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import result_path
 from evaluator.model.records.verdict import Verdict
-from leaderboard.planning.missing import MeasurementContext, WorkItem, missing_work
+from leaderboard.planning.missing_work import MeasurementContext, WorkItem, missing_work
 from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duel_order
 from tests.evaluator.script_runs import MANIFEST as SCRIPT_MANIFEST
 from tests.hostile.arena import LIMITS, base, order, order_of, write_agent

@@ -370,9 +370,9 @@ def test_the_history_of_a_folder_reads_headers(tmp_path: Path) -> None:
     back = board.commit({**one_file("alice", HEADER + CODE), "submissions/alice/a/submission.yml": None})
     history = FolderHistory(board.repository, back)
     (name,) = {state.name for state in history.of("alice")}
-    periods = history.periods({name: ["CartPole-v1"]})[name, "CartPole-v1"]
+    stays = history.stays({name: ["CartPole-v1"]})[name, "CartPole-v1"]
 
-    assert [(period.began.sha, period.left) for period in periods] == [(first, renamed), (back, None)]
+    assert [(stay.began.sha, stay.left) for stay in stays] == [(first, renamed), (back, None)]
     assert history.digests([name])[name] == folder(HEADER + CODE).digest
     assert history.first([name])[name].sha == first
 

@@ -26,7 +26,7 @@ from evaluator.model.config.submission import SubmissionFile, WeightsFile
 from evaluator.model.records.result import ASKED_AGAIN, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE, printable_line
-from leaderboard.planning.missing import MeasurementContext, WorkItem, missing_work
+from leaderboard.planning.missing_work import MeasurementContext, WorkItem, missing_work
 from scripts.git.data_branches import BranchCommit, open_branches
 from scripts.git.main_entries import read_entries
 from scripts.github.official.evaluate_shard import ShardAssignment

@@ -5,7 +5,7 @@ from evaluator.model.config.limits import Limits
 from evaluator.model.records.result import Cost, Provenance, Result, SandboxKind, Tier, WantedResult
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
-from leaderboard.planning.missing import MeasurementContext
+from leaderboard.planning.missing_work import MeasurementContext
 
 
 def recorded(

@@ -112,7 +112,7 @@ def test_other_names_of_commits_change_no_choice_of_draws() -> None:
     """Where a version came back to main, it has no place until it is drawn from every period there."""
     draws = ("1" * 40, "2" * 40)
     season = whole(people(anonymous_until=UNTIL), [secretive("ann"), secretive("bobby")])
-    entries = tuple(replace(one, presence_beacons={"a": frozenset(draws)}) for one in season.entries)
+    entries = tuple(replace(one, stay_beacons={"a": frozenset(draws)}) for one in season.entries)
     first = tuple(one.model_copy(update={"beacon": draws[0]}) for one in season.results)
     both = (*first, *(one.model_copy(update={"beacon": draws[1]}) for one in first if one.login == "ann"))
 

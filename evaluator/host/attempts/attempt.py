@@ -64,15 +64,15 @@ class EvaluationEnd(AttemptEnd):
 def with_retry(attempt: Callable[[Event], _AttemptEnd]) -> _AttemptEnd:
     """An attempt, and another one if its start took too long, or failed because of us.
 
-    `attempt` sets the event before an observation is shown, or a script's own code begins; what happens after that is final.
+    `attempt` sets the event before an observation is sent, or a script's own code begins; what happens after that is final.
     """
     first: FirstAttempt | None = None
     for left in reversed(range(MAX_ATTEMPTS)):
-        shown, begun = Event(), time.monotonic()
-        end = attempt(shown)
+        observed, begun = Event(), time.monotonic()
+        end = attempt(observed)
         end = replace(end, wall_seconds=time.monotonic() - begun, first=first)
         may_retry = end.verdict in (Verdict.TIMEOUT, Verdict.INTERNAL_ERROR)
-        if not left or end.is_final or shown.is_set() or not may_retry:
+        if not left or end.is_final or observed.is_set() or not may_retry:
             break
         fields = {
             "verdict": end.verdict, "message": clean_text(end.message),

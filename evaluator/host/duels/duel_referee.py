@@ -369,7 +369,7 @@ class DuelSetup:
     limits: Limits
     players: tuple[ConnectedPlayer, ConnectedPlayer]
     progress: ReportProgress = lambda progress: None
-    shown: Callable[[], None] = lambda: None
+    before_first_observation: Callable[[], None] = lambda: None
     """Called before a player is shown its first position."""
 
 
@@ -402,7 +402,7 @@ def play_duel(setup: DuelSetup) -> DuelTally:
         for player in setup.players:
             if player.sandbox is not None:
                 player.sandbox.limit_share()
-        setup.shown()
+        setup.before_first_observation()
         loop.play(min(len(setup.specs), lanes.shared if all(player.shared for _, player in ready) else lanes.separate))
         failures = loop.failures
     faults = [_final_fault(player, failure) for player, failure in zip(setup.players, failures, strict=True)]

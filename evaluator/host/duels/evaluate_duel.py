@@ -139,12 +139,14 @@ def evaluate_duel(
     now: Callable[[], datetime],
     progress: ReportProgress,
 ) -> Duel:
-    """Play the duel. After a failure of ours, it is tried once more if no player was shown a position."""
+    """Play the duel. After a failure of ours, it is tried once more if no player was sent a position."""
 
     def failed(message: str) -> _DuelEnd:
         return _DuelEnd(verdict=Verdict.INTERNAL_ERROR, message=message)
 
-    end = with_retry(lambda shown: convert_internal_errors(partial(_attempt, request, opener, progress, shown), failed))
+    end = with_retry(
+        lambda observed: convert_internal_errors(partial(_attempt, request, opener, progress, observed), failed)
+    )
 
     def unwritten(message: str) -> Duel:
         return _to_duel(request, replace(failed(message), first=end.first), kind, now())
@@ -153,7 +155,7 @@ def evaluate_duel(
     return convert_internal_errors(lambda: _to_duel(request, end, kind, now()), unwritten)
 
 
-def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgress, shown: Event) -> _DuelEnd:
+def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgress, observed: Event) -> _DuelEnd:
     specs = request.specs()
     with contextlib.ExitStack() as stack:
         folders = [Path(stack.enter_context(scratch_folder("player"))) for _ in range(2)]
@@ -170,7 +172,12 @@ def _attempt(request: DuelRequest, opener: SandboxFactory, progress: ReportProgr
             unfetched = failed[0] if len(failed) == 1 else None
             return _DuelEnd(verdict=Verdict.INTERNAL_ERROR, message=words, unfetched=unfetched)
         setup = DuelSetup(
-            game=request.game, specs=specs, limits=request.limits, players=players, progress=progress, shown=shown.set
+            game=request.game,
+            specs=specs,
+            limits=request.limits,
+            players=players,
+            progress=progress,
+            before_first_observation=observed.set,
         )
         tally = play_duel(setup)
         parts = tuple(pool.map(_stop_sandbox, (open_player.sandbox for open_player in players)))

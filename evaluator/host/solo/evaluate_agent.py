@@ -210,7 +210,7 @@ def _trace(key: str, episodes: Sequence[PlayedEpisode]) -> Trace:
 @dataclass(frozen=True, kw_only=True)
 class _Callbacks:
     progress: ReportProgress
-    shown: Callable[[], None]
+    before_first_observation: Callable[[], None]
     partials: PartialFolder | None
     """Where finished episodes are kept in case of an interruption."""
 
@@ -228,7 +228,9 @@ def evaluate_agent(
     With a folder of partial records an evaluation that was interrupted goes on after its last recorded episode.
     """
     end = with_retry(
-        lambda shown: _attempt(request, kind, opener, _Callbacks(progress=progress, shown=shown.set, partials=partials))
+        lambda observed: _attempt(
+            request, kind, opener, _Callbacks(progress=progress, before_first_observation=observed.set, partials=partials)
+        )
     )
 
     def failed(message: str) -> Evaluation:
@@ -333,16 +335,16 @@ def _play_rest(
     if partial:
         sandbox.charge(partial.cpu_seconds, partial.wall_seconds)
 
-    def shown() -> None:
+    def before_first_observation() -> None:
         if partial:
             _measure_from_now(sandbox, partial)
         sandbox.limit_share()
-        callbacks.shown()
+        callbacks.before_first_observation()
 
     run_setup = SoloRun(
         gym_task=request.gym_task, specs=request.specs(), limits=request.allowed, progress=callbacks.progress,
-        pin_sandbox=sandbox.pin, shown=shown, recorded=_recorded_episodes(request, partial),
-        keep=partial.add if partial else lambda number, episode: None,
+        pin_sandbox=sandbox.pin, before_first_observation=before_first_observation,
+        recorded=_recorded_episodes(request, partial), keep=partial.add if partial else lambda number, episode: None,
     )  # fmt: skip
     episodes: tuple[PlayedEpisode, ...] = ()
     try:
@@ -394,6 +396,6 @@ def _run_script(request: EvaluationRequest, sandbox: Sandbox, callbacks: _Callba
         limits=request.allowed,
         progress=callbacks.progress,
         pin_sandbox=sandbox.pin,
-        started=callbacks.shown,
+        started=callbacks.before_first_observation,
     )
     return evaluate_script(session, sandbox)

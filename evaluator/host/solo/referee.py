@@ -192,7 +192,7 @@ class SoloRun:
     limits: Limits
     progress: ReportProgress
     pin_sandbox: Pin = lambda processor: None
-    shown: Callable[[], None] = lambda: None
+    before_first_observation: Callable[[], None] = lambda: None
     recorded: Mapping[int, PlayedEpisode] = field(default_factory=dict)
     """Episodes that an interrupted attempt finished, by number: they are not played again."""
     keep: Callable[[int, PlayedEpisode], None] = lambda number, episode: None
@@ -217,7 +217,7 @@ def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream)
     done: dict[int, PlayedEpisode] = dict(run.recorded)
     steps = reported = sum(episode.length for episode in done.values())
     next_report, most = 0.0, most_steps(batches[0].decoder.leaves)
-    run.shown()
+    run.before_first_observation()
     for batch in batches:
         _ask(run, batch, stream)
     while any(batch.live for batch in batches):
@@ -262,7 +262,7 @@ def _handshake(run: SoloRun, stream: ByteStream) -> int:
     seconds = run.limits.start_seconds
     ready = Ready.read(stream, hello.send(stream, seconds), seconds)
     if type(ready.lanes) is not int or ready.lanes < 1:
-        raise AgentFault(Verdict.PROTOCOL_ERROR, "READY asks for a number of lanes that is none")
+        raise AgentFault(Verdict.PROTOCOL_ERROR, "READY asks for lanes that are no whole number of at least 1")
     lanes = run.gym_task.task.lanes
     return min(lanes.shared if ready.shared else lanes.separate, ready.lanes)
 

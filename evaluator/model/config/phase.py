@@ -122,6 +122,9 @@ def phase_fault(phases: tuple[Phase, ...], task_ids: list[str]) -> tuple[tuple[i
                 return where, f"phase '{phase.id}' names the task '{task_id}', which there is not"
             if task_id in owner:
                 both = f"the phases '{owner[task_id]}' and '{phase.id}'"
-                return where, f"the task '{task_id}' is in {both}; give one a task of its own"
+                return (
+                    where,
+                    f"the task '{task_id}' is in {both}; leave it in one, and add another task for the other",
+                )
             owner[task_id] = phase.id
     return None

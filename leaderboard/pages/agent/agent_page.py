@@ -13,17 +13,17 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.charts.agent_charts import return_spreads
+from leaderboard.charts.agent_charts import value_spreads
 from leaderboard.charts.interval_charts import ChartScale, chart_scale, interval_element, task_scale
 from leaderboard.charts.social_cards import HOME_CARD, card_files
-from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import Estimate
+from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.parallel import SINGLE_PARTITION, Partition, batches
 from leaderboard.core.standings import Standings
 from leaderboard.core.version_folders import version_folders
 from leaderboard.pages import episode_replays
 from leaderboard.pages.agent.agent_profile import AgentProfile, agent_profiles, earlier_versions, results_by_agent
-from leaderboard.pages.agent.table_rows import (
+from leaderboard.pages.agent.agent_table_rows import (
     DrawnReturns,
     TableRows,
     code_words,
@@ -49,7 +49,7 @@ def render_agent_pages(
     for batch in batches(profiles):
         measured = [_measured(profile) for profile in batch]
         # Many at once are computed faster.
-        drawn = iter(return_spreads([result.returns for pairs in measured for _, result in pairs]))
+        drawn = iter(value_spreads([result.returns for pairs in measured for _, result in pairs]))
         for profile, pairs in zip(batch, measured, strict=True):
             yield renderer.current(profile, [(task, result, next(drawn)) for task, result in pairs])
     for gone in share.of(context.former_entries):

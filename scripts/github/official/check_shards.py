@@ -22,10 +22,10 @@ from evaluator.model.records.duel_record import DUEL_SCHEMA, Duel
 from evaluator.model.records.parse import parse_duel, parse_result
 from evaluator.model.records.result import MESSAGE_CHARACTERS, RESULT_SCHEMA, Provenance, Result, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import Entry
+from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, write_atomically
-from leaderboard.planning.missing import DuelWorkItem, WorkItem
+from leaderboard.planning.missing_work import DuelWorkItem, WorkItem
 from scripts.console import escape_commands, say
 from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.evaluate_shard import ShardAssignment

@@ -10,7 +10,7 @@ from typing import Any
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
-from leaderboard.core.eligibility import EXAMPLES_LOGIN
+from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from scripts.console import CommandError, escape_commands, say
 from scripts.git.git_repository import full_sha
 from scripts.github.api.client import COMMIT_FACTS_LEAVE_POINTS

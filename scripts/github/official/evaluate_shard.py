@@ -24,7 +24,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore, write_atomically
-from leaderboard.planning.missing import DuelWorkItem, WorkItem
+from leaderboard.planning.missing_work import DuelWorkItem, WorkItem
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.main_entries import submission_at
 from scripts.github.official.workload import (

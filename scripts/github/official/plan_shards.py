@@ -5,8 +5,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from leaderboard.planning.missing import work_in_words
-from leaderboard.planning.plan_round import round_minutes
+from leaderboard.planning.missing_work import work_in_words
+from leaderboard.planning.pack_shards import round_minutes
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import results_commit

@@ -22,10 +22,10 @@ from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.parse import parse_duel, parse_record, parse_result
 from evaluator.model.records.result import Result, may_lie_at
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import EXAMPLES_LOGIN, quarantine_of
+from leaderboard.core.exclusions import EXAMPLES_LOGIN, quarantine_of
 from leaderboard.core.parallel import run_in_background
 from leaderboard.core.store import RECORD_ENDING, RETRIED_INFIX, TRACE_ENDING, ResultStore, write_atomically
-from leaderboard.planning.missing import INTERNAL_ERROR_LIMIT
+from leaderboard.planning.missing_work import INTERNAL_ERROR_LIMIT
 from scripts.console import OUR_FAULT, CommandError, say
 from scripts.git.data_branches import (
     BranchCommit,

@@ -17,7 +17,7 @@ from evaluator.model.records.duel_record import duel_path
 from evaluator.model.records.result import result_path
 from evaluator.model.records.trace import MAX_TRACE_BYTES
 from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING
-from leaderboard.planning.missing import DuelWorkItem
+from leaderboard.planning.missing_work import DuelWorkItem
 from scripts.github.official.evaluate_shard import CLAIM_FILE, ShardAssignment, ShardClaim
 from scripts.github.official.workload import Workload, WorkloadItem
 

@@ -30,17 +30,18 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.trace import MAX_TRACE_BYTES
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import EXAMPLES_LOGIN, without_quarantined
 from leaderboard.core.entry import Entry
+from leaderboard.core.exclusions import EXAMPLES_LOGIN, without_quarantined
 from leaderboard.core.owners import is_participant
-from leaderboard.planning import plan_round
+from leaderboard.planning import pack_shards
 from leaderboard.planning.admission import Deferred, admit_work, authors_by_owner, tasks_by_name
-from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, in_turns
+from leaderboard.planning.missing_work import DuelWorkItem, MeasurementContext, WorkItem
+from leaderboard.planning.play_order import in_turns
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
+from scripts.git.beacons import VersionOrigins, admission_at, beacon_order, checked_season_commits, version_origins
 from scripts.git.data_branches import read_note, read_recorded, replace_note
 from scripts.git.git_repository import GitError, GitRepository, full_sha
 from scripts.git.main_entries import read_entries
-from scripts.git.version_origins import VersionOrigins, admission_at, beacon_order, checked_season_commits, version_origins
 from scripts.github.official.commit_facts import AskGitHub, CommitFacts, ask_github, known_facts
 from scripts.github.workflow.event import COMMIT_SHA, WorkflowEnvironment, open_clone, open_github
 from scripts.github.workflow.plan_context import (
@@ -110,7 +111,7 @@ class Workload:
     items: tuple[WorkloadItem, ...]
     version_commits: Mapping[tuple[str, str, str], str]
     """By login, folder and digest the commit that brought each version first."""
-    packing: plan_round.Packing
+    packing: pack_shards.Packing
     deferred: tuple[Deferred, ...] = ()
     """What phases, people and quotas keep out for now."""
     plan_context: PlanContext = field(default_factory=current_plan_context, compare=False)
@@ -157,8 +158,8 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     commits = {e.version: origin.versions[e.spelled_name].sha for e in evaluated}
     root_files: dict[str, bytes] = {}
     every_result, every_duel = read_recorded(clone, results_sha, root_files)
-    results = without_quarantined(every_result, moderation, only_replayed=True)
-    duels = without_quarantined(every_duel, moderation, only_replayed=True)
+    results = without_quarantined(every_result, moderation, keep_not_replayed=True)
+    duels = without_quarantined(every_duel, moderation, keep_not_replayed=True)
     seasons = parse_seasons(root_files[SEASON_FILE]) if SEASON_FILE in root_files else SeasonFile()
     refuse_changed_seeds(challenge, seasons, results)
     plan_context = _with_members(official, challenge, evaluated)
@@ -182,17 +183,17 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
 
 def _packed(
     challenge: Challenge, items: Sequence[WorkloadItem], results: Sequence[Result], duels: Sequence[Duel]
-) -> plan_round.Packing:
+) -> pack_shards.Packing:
     """The items on shards, by the seconds and bytes that the records let expect."""
     runners = challenge.runners
-    capacity = plan_round.Capacity(at_once=runners.at_once, shard_seconds=runners.shard_seconds)
-    seconds = plan_round.expected_seconds(items, results, duels)
-    sizes = plan_round.expected_bytes(items, results, _largest_traces(challenge, items))
+    capacity = pack_shards.Capacity(at_once=runners.at_once, shard_seconds=runners.shard_seconds)
+    seconds = pack_shards.expected_seconds(items, results, duels)
+    sizes = pack_shards.expected_bytes(items, results, _largest_traces(challenge, items))
     if not challenge.sealed:
-        return plan_round.pack_shards(seconds, capacity, sizes, plan_round.machine_parts(items, challenge.limits))
-    sizes = [plan_round.SEALED_FACTOR * size for size in sizes]
+        return pack_shards.pack_longest_first(seconds, capacity, sizes, pack_shards.machine_parts(items, challenge.limits))
+    sizes = [pack_shards.SEALED_FACTOR * size for size in sizes]
     # All play the same episodes, and the kernel of a machine keeps what one agent left for the next to read.
-    return plan_round.pack_by_group(seconds, capacity, [item.players[0].name for item in items], sizes)
+    return pack_shards.pack_by_group(seconds, capacity, [item.players[0].name for item in items], sizes)
 
 
 def _largest_traces(challenge: Challenge, items: Iterable[WorkloadItem]) -> dict[str, float]:
@@ -202,7 +203,7 @@ def _largest_traces(challenge: Challenge, items: Iterable[WorkloadItem]) -> dict
     return {
         task_id: min(gym_task.step_bytes * (gym_task.max_steps or math.inf), MAX_TRACE_BYTES)
         for task_id, gym_task in loaded.items()
-        if gym_task and gym_task.step_bytes > plan_round.STEP_BYTES
+        if gym_task and gym_task.step_bytes > pack_shards.STEP_BYTES
     }
 
 

@@ -33,28 +33,28 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments.comment_standings import preview_state
 from leaderboard.comments.comment_states import (
-    Broken,
     CommentContext,
     CommentState,
     NoRun,
     NoRunReason,
+    OurFailure,
     Refused,
     Withdrawn,
 )
 from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.core.eligibility import EXAMPLES_LOGIN, without_quarantined
 from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.exclusions import EXAMPLES_LOGIN, without_quarantined
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.store import write_atomically
 from leaderboard.planning.admission import AdmissionContext
-from leaderboard.ratings.counting_duels import validation_fault
+from leaderboard.ratings.rated_duels import validation_fault
 from leaderboard.visibility import hidden_tasks, is_anonymous
 from scripts.console import OK, CommandError, say
+from scripts.git.beacons import final_entries
 from scripts.git.git_repository import GitRepository
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
-from scripts.git.version_origins import final_entries
 from scripts.github.preview.preview_artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import PullEvent, WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary
@@ -235,7 +235,7 @@ def preview_pull_request(
         state = _preview_state(session, GitRepository(head), chosen, lambda: clock() >= end)
     except CommandError as error:
         session.write()
-        _summarise(workflow, session, Broken(head_sha=pull.head_sha, reason=str(error), run_url=session.run_url))
+        _summarise(workflow, session, OurFailure(head_sha=pull.head_sha, reason=str(error), run_url=session.run_url))
         raise
     except KeyboardInterrupt:
         session.skip("everything else: the run was stopped before it came to that")

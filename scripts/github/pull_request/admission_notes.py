@@ -12,7 +12,7 @@ from leaderboard.planning.admission import evaluated_versions, phase_refusal, re
 from leaderboard.planning.evaluation_quota import QuotaAccounts, QuotaExhausted
 from leaderboard.planning.refusal_reasons import PhaseRefusalKind, Reason, SubmissionsEnded, reason_in_words
 from leaderboard.text.format import format_utc
-from scripts.git.version_origins import VersionOrigins, admission_at
+from scripts.git.beacons import VersionOrigins, admission_at
 from scripts.github.workflow.plan_context import MembershipLookup, members_of
 
 # A comment on a pull request is written with a token that sees the public members of organisations and nothing else.
@@ -79,8 +79,8 @@ def rules_after_merge(
     for entry in mine:
         for task in challenge.tasks:
             if entry.submission.plays(task):
-                periods = origins.tasks.get((entry.spelled_name, task.id))
-                beacon = challenge.sealed_beacon or (periods[-1].sha if periods else "")
+                stays = origins.tasks.get((entry.spelled_name, task.id))
+                beacon = challenge.sealed_beacon or (stays[-1].sha if stays else "")
                 reason = refused.get((entry.name, task.id)) or _waits(recorded.accounts, entry, task.id, beacon, now)
                 if reason:
                     deferred[entry.name, task.id] = reason

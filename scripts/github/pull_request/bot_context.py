@@ -9,13 +9,13 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments.comment_states import CommentContext
-from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
+from leaderboard.core.exclusions import without_quarantined
 from leaderboard.planning.admission import authors_by_owner, tasks_by_name
 from scripts.console import USAGE, CommandError
+from scripts.git.beacons import FinalEntries, VersionOrigins, entries_at_the_end, known_origins, season_commits
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import KnownFolders, read_entries
-from scripts.git.version_origins import FinalEntries, VersionOrigins, entries_at_the_end, known_origins, season_commits
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
 from scripts.github.workflow.event import WorkflowEnvironment, open_clone, open_github

@@ -218,9 +218,9 @@ def label_change(snapshot: PullSnapshot, label_node: str) -> GraphQLChange:
 def _write_status(context: BotContext, delivery: Delivery, snapshot: PullSnapshot) -> None:
     pull, outcome, status = delivery.pull, delivery.outcome, snapshot.status
     is_ours = status is not None and status.creator == context.workflow.bot
-    if status is None or not is_ours or (status.state, status.description) != (outcome.status, outcome.words):
-        context.github.set_status(pull.head_sha, outcome.status, outcome.words, judged_address(context, pull))
-    say(f"#{pull.number}: {outcome.words}")
+    if status is None or not is_ours or (status.state, status.description) != (outcome.status, outcome.status_text):
+        context.github.set_status(pull.head_sha, outcome.status, outcome.status_text, judged_address(context, pull))
+    say(f"#{pull.number}: {outcome.status_text}")
 
 
 def judged_address(context: BotContext, pull: PullRequest) -> str:

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.comment_states import (
-    Broken,
     CommentState,
     NoRun,
     NoRunReason,
+    OurFailure,
     Previewed,
     Refused,
     Running,
     Withdrawn,
 )
-from leaderboard.planning.missing import INTERNAL_ERROR_LIMIT
+from leaderboard.planning.missing_work import INTERNAL_ERROR_LIMIT
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.responses import PullRequest, WorkflowRun
 
@@ -50,10 +50,10 @@ class Outcome:
 
     state: CommentState
     status: StatusState
-    words: str
+    status_text: str
     label: str | None = None
     """The only label of ours that the pull request keeps."""
-    ours: bool = False
+    is_our_failure: bool = False
     """Whether it failed on our side, so that another run is due."""
 
     @property
@@ -66,7 +66,7 @@ class Outcome:
 def running_outcome(run: WorkflowRun) -> Outcome:
     """The preview has begun."""
     state = Running(head_sha=run.head_sha, run_url=run.html_url)
-    return Outcome(state=state, status=StatusState.PENDING, words="the preview is being played")
+    return Outcome(state=state, status=StatusState.PENDING, status_text="the preview is being played")
 
 
 def refused_outcome(pull: PullRequest, guarded: GuardedPaths, run_url: str | None = None) -> Outcome:
@@ -75,7 +75,7 @@ def refused_outcome(pull: PullRequest, guarded: GuardedPaths, run_url: str | Non
     words, label = "no score: the folder breaks a rule; the comment says which", CHANGES_LABEL
     if guarded.outside:
         words, label = "no score: it changes files outside the author's folder, so a maintainer has to look", REVIEW_LABEL
-    return Outcome(state=state, status=StatusState.FAILURE, words=words, label=label)
+    return Outcome(state=state, status=StatusState.FAILURE, status_text=words, label=label)
 
 
 def no_agent_outcome(pull: PullRequest, guarded: GuardedPaths) -> Outcome:
@@ -83,7 +83,9 @@ def no_agent_outcome(pull: PullRequest, guarded: GuardedPaths) -> Outcome:
     if not guarded.removed:
         return no_run_outcome(pull, NoRunReason.NOTHING)
     state = Withdrawn(agents=guarded.withdrawn, merged=False, head_sha=pull.head_sha)
-    return Outcome(state=state, status=StatusState.SUCCESS, words="withdraws an agent of its author", label=REVIEW_LABEL)
+    return Outcome(
+        state=state, status=StatusState.SUCCESS, status_text="withdraws an agent of its author", label=REVIEW_LABEL
+    )
 
 
 _NO_RUN_STATUS: dict[NoRunReason, tuple[StatusState, str, str | None]] = {
@@ -102,15 +104,15 @@ def no_run_outcome(pull: PullRequest, reason: NoRunReason, run_url: str | None =
     """Nothing was played."""
     status, words, label = _NO_RUN_STATUS[reason]
     state = NoRun(head_sha=pull.head_sha, reason=reason, run_url=run_url)
-    return Outcome(state=state, status=status, words=words, label=label)
+    return Outcome(state=state, status=status, status_text=words, label=label)
 
 
 def broken_outcome(run: WorkflowRun, reason: str, tried: int) -> Outcome:
     """The preview failed on our side."""
     again = tried < INTERNAL_ERROR_LIMIT
-    state = Broken(head_sha=run.head_sha, reason=reason, tried=tried, again=again, run_url=run.html_url)
+    state = OurFailure(head_sha=run.head_sha, reason=reason, tried=tried, again=again, run_url=run.html_url)
     words = "failed on our side; it is tried again" if again else "failed on our side; the maintainers were told"
-    return Outcome(state=state, status=StatusState.ERROR, words=words, ours=True)
+    return Outcome(state=state, status=StatusState.ERROR, status_text=words, is_our_failure=True)
 
 
 def previewed_outcome(state: Previewed) -> Outcome:
@@ -119,7 +121,10 @@ def previewed_outcome(state: Previewed) -> Outcome:
     games = [game for agent in state.agents for game in agent.games]
     if Verdict.INTERNAL_ERROR in verdicts or any(game.failed for game in games):
         return Outcome(
-            state=state, status=StatusState.ERROR, words="a part failed on our side; it is tried again", ours=True
+            state=state,
+            status=StatusState.ERROR,
+            status_text="a part failed on our side; it is tried again",
+            is_our_failure=True,
         )
     total = len(verdicts) + len(games)
     rows = [row for agent in state.agents for row in agent.rows]
@@ -127,14 +132,14 @@ def previewed_outcome(state: Previewed) -> Outcome:
     failed += sum(game.refusal is not None for game in games)
     if failed or any(agent.faults for agent in state.agents) or not total:
         words = f"{failed} of {total} evaluations failed; the comment says why" if failed else "no score: mend the faults"
-        return Outcome(state=state, status=StatusState.FAILURE, words=words, label=CHANGES_LABEL)
+        return Outcome(state=state, status=StatusState.FAILURE, status_text=words, label=CHANGES_LABEL)
     words = f"preview: {total} of {total} evaluations scored; unofficial until merged"
-    return Outcome(state=state, status=StatusState.SUCCESS, words=words, label=OK_LABEL)
+    return Outcome(state=state, status=StatusState.SUCCESS, status_text=words, label=OK_LABEL)
 
 
 def is_retry_worthwhile(outcome: Outcome) -> bool:
     """Whether another run of the same commit may have another outcome."""
     if isinstance(outcome.state, Previewed):
         rows = [row for agent in outcome.state.agents for row in agent.rows]
-        return outcome.ours or any(row.result.verdict.is_retryable for row in rows)
-    return outcome.ours
+        return outcome.is_our_failure or any(row.result.verdict.is_retryable for row in rows)
+    return outcome.is_our_failure

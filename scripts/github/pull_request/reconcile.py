@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from leaderboard.comments.comment_states import Broken, NoRunReason
+from leaderboard.comments.comment_states import NoRunReason, OurFailure
 from leaderboard.core.parallel import run_in_background
 from leaderboard.core.version_folders import version_folders
-from leaderboard.planning.missing import INTERNAL_ERROR_LIMIT, given_up
+from leaderboard.planning.missing_work import INTERNAL_ERROR_LIMIT, given_up
 from scripts.console import OK, say
 from scripts.github.api.client import REPORTS_LEAVE_REQUESTS
 from scripts.github.api.responses import PullRequest, WorkflowRun
@@ -60,7 +60,7 @@ def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
 
     def with_issue(outcome: Outcome) -> Outcome:
         state = outcome.state
-        return replace(outcome, state=replace(state, issue_url=issue_url)) if isinstance(state, Broken) else outcome
+        return replace(outcome, state=replace(state, issue_url=issue_url)) if isinstance(state, OurFailure) else outcome
 
     for case, outcome in settle_ended(context, backlog.ended, faults, budget, adjust=with_issue, is_last_word=True):
         with noting_faults(case.pull, faults):
@@ -76,9 +76,9 @@ def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
 
 def _retry_failed(context: BotContext, case: PreviewCase, outcome: Outcome) -> list[str]:
     """Rerun a preview that failed on our side; returns a line if it failed too often."""
-    if not outcome.ours:
+    if not outcome.is_our_failure:
         return []
-    tried = outcome.state.tried if isinstance(outcome.state, Broken) else context.github.attempts(case.run.id)
+    tried = outcome.state.tried if isinstance(outcome.state, OurFailure) else context.github.attempts(case.run.id)
     if tried >= INTERNAL_ERROR_LIMIT:
         return [f"the preview of #{case.pull.number} failed {tried} times: {case.run.html_url}"]
     restart_run(context, case.pull, case.run)

@@ -309,7 +309,7 @@ def _add_to_backlog(
 ) -> bool:
     """Note a pull request that is to be told something; returns whether there may be more such around it."""
     words = status.description if status else ""
-    if pull.mergeable is False and words == no_run_outcome(pull, NoRunReason.CONFLICT).words:
+    if pull.mergeable is False and words == no_run_outcome(pull, NoRunReason.CONFLICT).status_text:
         return False
     run = runs.of(pull)
     if run is None and is_complete and not runs.are_all_known(pull):
@@ -317,7 +317,7 @@ def _add_to_backlog(
     if run is None:
         backlog.unstarted.append(pull)
         return True
-    if run.conclusion == "action_required" and words == no_run_outcome(pull, NoRunReason.WAITING).words:
+    if run.conclusion == "action_required" and words == no_run_outcome(pull, NoRunReason.WAITING).status_text:
         return False
     if run.conclusion is None:
         backlog.playing += 1

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.standings_json import standings_document
+from leaderboard.api.rank_json import standings_document
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Excluded
 from leaderboard.core.standings import FinalDraws

@@ -7,7 +7,6 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.comment_states import (
     AgentReport,
-    Broken,
     CommentContext,
     CommentState,
     DuelReport,
@@ -16,6 +15,7 @@ from leaderboard.comments.comment_states import (
     NoRun,
     NoRunReason,
     OfficialScore,
+    OurFailure,
     OverallReport,
     Previewed,
     RankReply,
@@ -209,8 +209,8 @@ def solo_states() -> dict[str, CommentState]:
         "conflict": NoRun(head_sha=HEAD, reason=NoRunReason.CONFLICT),
         "nothing": NoRun(head_sha=HEAD, reason=NoRunReason.NOTHING),
         "no_run": NoRun(head_sha=HEAD, reason=NoRunReason.NO_RUN),
-        "broken": Broken(head_sha=HEAD, reason="the engine does not answer", tried=2, run_url=RUN),
-        "given_up": Broken(head_sha=HEAD, reason="no artifact", tried=3, again=False, issue_url=RUN, run_url=RUN),
+        "broken": OurFailure(head_sha=HEAD, reason="the engine does not answer", tried=2, run_url=RUN),
+        "given_up": OurFailure(head_sha=HEAD, reason="no artifact", tried=3, again=False, issue_url=RUN, run_url=RUN),
         "official": OfficialScore(merge_sha=MERGE, agents=(agent(done),), run_url=RUN),
         "official_partly": OfficialScore(
             merge_sha=MERGE, agents=(agent(done, CRASH),), pending=("alice/angle-rule on Frozen Lake",)

@@ -11,12 +11,12 @@ from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE
 from leaderboard.comments import phrases
 from leaderboard.comments.comment_states import (
-    Broken,
     CommentContext,
     CommentState,
     NoRun,
     NoRunReason,
     OfficialScore,
+    OurFailure,
     Previewed,
     RankReply,
     Refused,
@@ -113,7 +113,7 @@ def hostile(text: str) -> dict[str, CommentState]:
         "running": Running(head_sha=text, run_url=text),
         "refused": Refused(head_sha=text, outside=(text, text), faults=(text,), run_url=text),
         "no_run": NoRun(head_sha=text, reason=NoRunReason.WAITING, run_url=text),
-        "broken": Broken(head_sha=text, reason=text, again=False, issue_url=text, run_url=text),
+        "broken": OurFailure(head_sha=text, reason=text, again=False, issue_url=text, run_url=text),
         "official": OfficialScore(merge_sha=text, agents=(bad, worse), pending=(text,), run_url=text),
         "withdrawn": Withdrawn(agents=(text,), merged=True, head_sha=text),
         "ranked": RankReply(agents=(bad,)),

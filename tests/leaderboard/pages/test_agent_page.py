@@ -10,7 +10,7 @@ import pytest
 
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.charts.agent_charts import return_spreads
+from leaderboard.charts.agent_charts import value_spreads
 from leaderboard.charts.interval_charts import ChartScale, interval_element
 from leaderboard.core.entry import Estimate
 from leaderboard.pages.agent.agent_profile import LISTED_VERSIONS
@@ -169,7 +169,7 @@ def test_commands_quote_what_a_shell_would_read():
 
 @pytest.mark.parametrize("values", [(1.0,), (1.0, 2.0), (3.0, 1.0, 2.0), tuple(float(i * i % 17) for i in range(40))])
 def test_a_spread_is_what_statistics_says(values):
-    ((spread, _),) = return_spreads([values])
+    ((spread, _),) = value_spreads([values])
     quarters = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
 
     assert [spread.lower, spread.median, spread.upper] == pytest.approx(quarters)
@@ -180,7 +180,7 @@ def test_a_spread_is_what_statistics_says(values):
 
 def test_a_histogram_is_one_outline_that_ends_where_it_began():
     samples = [(0.0, 0.0, 10.0), (5.0,), (9.0, 10.0, 9.0), (5.0, 5.0, 5.0)]
-    paths = [re.findall(' d="(.*?)"', outline) for _, outline in return_spreads(samples)]
+    paths = [re.findall(' d="(.*?)"', outline) for _, outline in value_spreads(samples)]
 
     flat = "M0 20H12V0H13V20H24V20z"
     assert paths == [["M0 20H0V0H1V20H23V10H24V20z"], [flat], ["M0 20H0V0H1V20H23V10H24V20z"], [flat]]
@@ -197,7 +197,7 @@ def test_a_histogram_of_one_value_has_one_label():
 def test_returns_of_any_size_have_an_outline():
     greatest = 1.7e308
     for sample in [(-greatest, greatest), (greatest, 0.0), (5e-324, 0.0), (1.0, math.nextafter(1.0, 2))]:
-        ((_, outline),) = return_spreads([sample])
+        ((_, outline),) = value_spreads([sample])
         assert "nan" not in outline
         assert outline.count("V") >= 2
 

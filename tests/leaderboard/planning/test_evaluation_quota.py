@@ -9,7 +9,7 @@ from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.records.result import PREVIEW_BEACON, Result
 from leaderboard.core.version_folders import without_duplicates
 from leaderboard.planning.evaluation_quota import QuotaAccounts, apply_quotas
-from leaderboard.planning.missing import MeasurementContext, missing_work
+from leaderboard.planning.missing_work import MeasurementContext, missing_work
 from leaderboard.planning.refusal_reasons import reason_in_words
 from tests.leaderboard.make import challenge, digest, duel, entry, game, result, task
 

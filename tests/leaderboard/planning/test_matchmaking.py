@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from leaderboard.planning import opponents
-from leaderboard.planning.missing import MeasurementContext, missing_work, wanted_pairings
+from leaderboard.planning.missing_work import MeasurementContext, missing_work, wanted_pairings
 from tests.leaderboard import make
 
 GAME = make.game(opponents=6)

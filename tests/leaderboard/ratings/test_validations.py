@@ -3,7 +3,7 @@
 import pytest
 
 from evaluator.model.records.trace import TraceLeaf
-from leaderboard.ratings.counting_duels import (
+from leaderboard.ratings.rated_duels import (
     FAULT_MOVES,
     counting_duels,
     newest_duels,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from leaderboard.api.standings_json import standings_document
+from leaderboard.api.rank_json import standings_document
 from leaderboard.build_standings import build_standings
 from leaderboard.scoring.significance import compared_values, improvement, mean_improvement
 from tests.leaderboard import make

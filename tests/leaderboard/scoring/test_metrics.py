@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from evaluator.model.config.metric import Direction, Metric
-from leaderboard.api.standings_json import standings_document
+from leaderboard.api.rank_json import standings_document
 from leaderboard.build_standings import build_standings
 from leaderboard.scoring.intervals import result_value
 from leaderboard.scoring.metrics import metrics_of, oriented_value, ranking_metric

@@ -13,7 +13,7 @@ import typer
 
 from evaluator.host.deterministic import pinned_variables
 from evaluator.model.records.result import PREVIEW_BEACON
-from leaderboard.planning.missing import MeasurementContext
+from leaderboard.planning.missing_work import MeasurementContext
 from scripts.command_list import COMMANDS, PINNED
 from scripts.console import say
 from scripts.repository.checkout import open_checkout

@@ -23,7 +23,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import SandboxKind
 from evaluator.model.records.verdict import Verdict
-from leaderboard.ratings.counting_duels import validation_fault
+from leaderboard.ratings.rated_duels import validation_fault
 from tests.evaluations import DIGEST, FIRST_LEGAL, RANDOM_PLAYER, SEASON, duel_order, duelled, folder, process
 
 TASK = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches=6)

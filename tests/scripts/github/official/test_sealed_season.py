@@ -29,7 +29,7 @@ from evaluator.model.records.parse import parse_result
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result, SandboxKind
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.standings_json import standings_document
+from leaderboard.api.rank_json import standings_document
 from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments import render_comment
 from leaderboard.comments.comment_standings import official_state, preview_state

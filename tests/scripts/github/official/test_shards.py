@@ -15,8 +15,8 @@ from evaluator.model.records.parse import parse_result
 from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import ResultStore
-from leaderboard.planning.missing import DuelWorkItem
-from leaderboard.planning.plan_round import PROCESSORS, UNKNOWN_SECONDS, Capacity
+from leaderboard.planning.missing_work import DuelWorkItem
+from leaderboard.planning.pack_shards import PROCESSORS, UNKNOWN_SECONDS, Capacity
 from scripts.console import CommandError
 from scripts.github.official import evaluate_shard
 from scripts.github.official.evaluate_shard import STEP_SECONDS, ShardAssignment

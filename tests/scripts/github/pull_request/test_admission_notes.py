@@ -10,7 +10,7 @@ from evaluator.host.deterministic import pinned_variables
 from evaluator.host.seeds.season_secret import SeasonSecret
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import CommandError
-from scripts.git import version_origins
+from scripts.git import beacons
 from scripts.github.official.workload import read_workload
 from scripts.github.pull_request import announce_official_scores
 from scripts.github.pull_request.admission_notes import rules_before_merge
@@ -324,8 +324,8 @@ def test_merges_that_wait_have_the_agents_read_and_github_asked_once(
         scene.bring(number, "alice", f"a{number}", b"x = %d\n" % number)
         scene.merge(number)
     walks = []
-    original = version_origins.FolderHistory.digests
-    monkeypatch.setattr(version_origins.FolderHistory, "digests", lambda *given: walks.append(given) or original(*given))
+    original = beacons.FolderHistory.digests
+    monkeypatch.setattr(beacons.FolderHistory, "digests", lambda *given: walks.append(given) or original(*given))
     announce_official_scores.announce_merged(scene.context("push"))
     walks.clear()
     before = len(scene.standin.made())

@@ -5,11 +5,11 @@ import pytest
 from evaluator.model.config.task import Task
 from evaluator.model.records.trace import TraceLeaf
 from leaderboard.core.game_standings import MatchCount
-from leaderboard.ratings.counting_duels import (
+from leaderboard.ratings.rated_duels import (
     CountedDuel,
     counting_duels,
-    duel_totals,
     newest_duels,
+    rated_totals,
 )
 from tests.leaderboard import make
 
@@ -19,12 +19,12 @@ ALICE, BOB = make.entry("alice"), make.entry("bob")
 
 def rated(duel, opening=0):
     """Wins of both sides and ties, whoever moved first."""
-    totals = duel_totals(duel, opening=opening).rated.values()
+    totals = rated_totals(duel, opening=opening).rated.values()
     return sum(t.won[0] for t in totals), sum(t.won[1] for t in totals), sum(t.drawn for t in totals)
 
 
 def test_each_side_has_its_own_count():
-    counted = duel_totals(make.duel(ALICE, BOB, "wwldtIOF"))
+    counted = rated_totals(make.duel(ALICE, BOB, "wwldtIOF"))
 
     assert counted.counts == (
         MatchCount(won=5, drawn=2, lost=1, errors=0, score=4.0),
@@ -34,20 +34,20 @@ def test_each_side_has_its_own_count():
 
 
 def test_the_sides_are_ordered_whoever_is_named_first():
-    assert duel_totals(make.duel(BOB, ALICE, "wwll" + "wi")).counts[1].won == 3
-    assert duel_totals(make.duel(BOB, ALICE, "wi")).counts[1].errors == 1
+    assert rated_totals(make.duel(BOB, ALICE, "wwll" + "wi")).counts[1].won == 3
+    assert rated_totals(make.duel(BOB, ALICE, "wi")).counts[1].errors == 1
 
 
 def test_where_both_offend_both_lose_and_the_rating_learns_nothing():
-    counted = duel_totals(make.duel(ALICE, BOB, "bbdw"))
+    counted = rated_totals(make.duel(ALICE, BOB, "bbdw"))
 
     assert [(one.won, one.drawn, one.lost, one.errors) for one in counted.counts] == [(1, 1, 2, 2), (0, 1, 3, 2)]
     assert rated(make.duel(ALICE, BOB, "bbdw")) == (1, 0, 1)
 
 
 def test_the_rating_is_told_who_moved_first():
-    assert duel_totals(make.duel(ALICE, BOB, "wlwdwlwb")).rated == {1: ((4, 0), 0), -1: ((0, 2), 1)}
-    assert duel_totals(make.duel(ALICE, BOB, "wlwdwlwb"), simultaneous=True).rated == {0: ((4, 2), 1)}
+    assert rated_totals(make.duel(ALICE, BOB, "wlwdwlwb")).rated == {1: ((4, 0), 0), -1: ((0, 2), 1)}
+    assert rated_totals(make.duel(ALICE, BOB, "wlwdwlwb"), simultaneous=True).rated == {0: ((4, 2), 1)}
 
 
 @pytest.mark.parametrize(("module", "first_movers"), [("rps_v2", {0}), ("connect_four_v3", {1, -1})])
@@ -63,7 +63,7 @@ def test_matches_that_begin_alike_count_as_one_in_the_rating_and_each_in_the_tab
     duel = make.duel(ALICE, BOB, "wlwlwl", moves=[first, second] * 3)
 
     assert rated(duel, opening=2) == pytest.approx((1, 1, 0))
-    assert [count.matches for count in duel_totals(duel).counts] == [6, 6]
+    assert [count.matches for count in rated_totals(duel).counts] == [6, 6]
 
 
 def test_matches_that_begin_alike_share_their_weight_by_how_they_ended():

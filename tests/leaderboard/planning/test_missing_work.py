@@ -12,7 +12,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.core.version_folders import AS_RECORDED
-from leaderboard.planning.missing import (
+from leaderboard.planning.missing_work import (
     INTERNAL_ERROR_LIMIT,
     DuelWorkItem,
     MeasurementContext,
@@ -20,7 +20,7 @@ from leaderboard.planning.missing import (
     given_up,
     missing_work,
 )
-from leaderboard.planning.plan_round import DUEL_SECONDS, UNKNOWN_SECONDS, expected_seconds
+from leaderboard.planning.pack_shards import DUEL_SECONDS, UNKNOWN_SECONDS, expected_seconds
 from tests.leaderboard import make
 from tests.leaderboard.recorded import recorded
 

@@ -5,8 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from leaderboard.api.game_leaderboards import GameStandingsJson, game_document
-from leaderboard.api.shared_json import (
+from leaderboard.api.entry_json import (
     ClosedObject,
     EntryJson,
     EstimateJson,
@@ -18,6 +17,7 @@ from leaderboard.api.shared_json import (
     next_document,
     place_document,
 )
+from leaderboard.api.game_leaderboards import GameStandingsJson, game_document
 from leaderboard.api.task_leaderboards import TaskStandingsJson, task_document
 from leaderboard.core.standings import OverallRow, Standings
 from leaderboard.scoring.metrics import value_or_none

@@ -11,7 +11,7 @@ from evaluator.model.config.limits import Limits
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.entry import AgentName
-from leaderboard.planning.missing import DuelWorkItem, WorkItem
+from leaderboard.planning.missing_work import DuelWorkItem, WorkItem
 
 # GitHub ends a matrix at 256 jobs; 200 leave room for what else a run does.
 SHARDS = 200
@@ -146,7 +146,7 @@ def machine_parts(items: Iterable[WorkItem | DuelWorkItem], limits: Limits) -> l
     ]
 
 
-def pack_shards(
+def pack_longest_first(
     seconds: Sequence[float], capacity: Capacity, trace_bytes: Sequence[float] = (), parts: Sequence[float] = ()
 ) -> Packing:
     """Pack one round: the first evaluations that fit its capacity, the longest first to the least loaded shard.

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchRecord, PlayerRecord
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
+from leaderboard.core.exclusions import is_official
 from leaderboard.core.game_standings import MatchCount, count_matches
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.version_folders import AS_RECORDED, VersionFolders, version_folders
@@ -68,7 +68,7 @@ class CountedDuel:
     opening: int = 0
     """Moves with which each match begins, drawn from the seeds."""
     earlier: tuple[Duel, ...] = ()
-    """Duels of the same two versions on the seeds of other periods on main, which are counted with it."""
+    """Duels of the same two versions on the seeds of other stays on main, which are counted with it."""
 
     @cached_property
     def pair(self) -> Pair:
@@ -83,7 +83,7 @@ class CountedDuel:
     @cached_property
     def totals(self) -> DuelTotals:
         """The totals of its matches, the earlier duels' included; counted once."""
-        return duel_totals(*self.earlier, self.duel, simultaneous=self.simultaneous, opening=self.opening)
+        return rated_totals(*self.earlier, self.duel, simultaneous=self.simultaneous, opening=self.opening)
 
 
 def counting_duels(
@@ -143,7 +143,7 @@ def is_simultaneous(task: Task) -> bool:
     return (task.game or "").startswith(SIMULTANEOUS)
 
 
-def duel_totals(*duels: Duel, simultaneous: bool = False, opening: int = 0) -> DuelTotals:
+def rated_totals(*duels: Duel, simultaneous: bool = False, opening: int = 0) -> DuelTotals:
     """Count the matches of duels of the same two versions.
 
     Two deterministic players repeat a match from the same opening, which tells nothing new. So in the rating the matches
@@ -204,9 +204,9 @@ class EntriesByValidation:
 
     passed: tuple[Entry, ...]
     refused: tuple[tuple[Entry, Duel, str], ...]
-    """Entries that broke a rule in one of their periods on main, with the newest such validation and the fault."""
+    """Entries that broke a rule in one of their stays on main, with the newest such validation and the fault."""
     unvalidated: tuple[Entry, ...]
-    """Without a recorded validation of the present version, or of one of its periods on main."""
+    """Without a recorded validation of the present version, or of one of its stays on main."""
 
 
 def partition_by_validation(entries: Iterable[Entry], last: Mapping[Pair, CountedDuel]) -> EntriesByValidation:
@@ -219,7 +219,7 @@ def partition_by_validation(entries: Iterable[Entry], last: Mapping[Pair, Counte
         if counted is None:
             unvalidated.append(entry)
             continue
-        beacons = entry.presence_beacons.get(counted.duel.task, frozenset())
+        beacons = entry.stay_beacons.get(counted.duel.task, frozenset())
         validations = [counted.duel, *(duel for duel in reversed(counted.earlier) if duel.beacon in beacons)]
         # As on other tasks another draw does not make up for one that failed: a player could come back until one is lucky.
         if broken := next(((duel, fault) for duel in validations if (fault := validation_fault(duel))), None):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
-from leaderboard.planning.missing import DuelWorkItem, MeasurementContext, WorkItem, missing_work
-from leaderboard.planning.plan_round import (
+from leaderboard.planning.missing_work import DuelWorkItem, MeasurementContext, WorkItem, missing_work
+from leaderboard.planning.pack_shards import (
     REPLAY_SHARE,
     STEP_BYTES,
     UNKNOWN_BYTES,
@@ -20,7 +20,7 @@ from leaderboard.planning.plan_round import (
     expected_seconds,
     machine_parts,
     pack_by_group,
-    pack_shards,
+    pack_longest_first,
     round_minutes,
 )
 from tests.leaderboard import make
@@ -31,7 +31,7 @@ CAPACITY = Capacity()
 
 @given(st.lists(st.floats(0, 4000), max_size=300), st.integers(1, 200), st.integers(1, 40))
 def test_every_evaluation_is_packed_once_or_left(seconds: list[float], shards: int, at_once: int) -> None:
-    packing = pack_shards(seconds, Capacity(shards=shards, at_once=at_once))
+    packing = pack_longest_first(seconds, Capacity(shards=shards, at_once=at_once))
     packed = [index for shard in packing.shards for index in shard]
 
     assert sorted([*packed, *packing.left]) == list(range(len(seconds)))
@@ -42,7 +42,7 @@ def test_every_evaluation_is_packed_once_or_left(seconds: list[float], shards: i
 
 @given(st.lists(st.floats(0.1, 450), min_size=1, max_size=400), st.integers(1, 20))
 def test_no_shard_is_given_more_than_its_time(seconds: list[float], shards: int) -> None:
-    packing = pack_shards(seconds, Capacity(shards=shards))
+    packing = pack_longest_first(seconds, Capacity(shards=shards))
 
     assert max(packing.loads) <= 900 * 1.0001
 
@@ -64,29 +64,29 @@ def test_packing_is_the_same_wherever_it_is_done() -> None:
     chance = random.Random(1)
     seconds = [chance.expovariate(0.25) for _ in range(5000)]
 
-    assert pack_shards(seconds, CAPACITY) == pack_shards(list(seconds), CAPACITY)
+    assert pack_longest_first(seconds, CAPACITY) == pack_longest_first(list(seconds), CAPACITY)
 
 
 @pytest.mark.parametrize("agents", [20, 1000, 10_000])
 def test_shards_are_even(agents: int) -> None:
     chance = random.Random(agents)
     seconds = [chance.lognormvariate(1, 1) for _ in range(8 * agents)]
-    packing = pack_shards(seconds, CAPACITY)
+    packing = pack_longest_first(seconds, CAPACITY)
 
     assert max(packing.loads) <= 1.1 * statistics.fmean(packing.loads)
 
 
 def test_one_agent_does_not_wait_for_many_machines() -> None:
-    assert len(pack_shards([4.0] * 8, CAPACITY).shards) == 1
-    assert len(pack_shards([60.0] * 80, CAPACITY).shards) == 20
-    assert round_minutes(pack_shards([60.0] * 80, CAPACITY), 20) == pytest.approx(6)
+    assert len(pack_longest_first([4.0] * 8, CAPACITY).shards) == 1
+    assert len(pack_longest_first([60.0] * 80, CAPACITY).shards) == 20
+    assert round_minutes(pack_longest_first([60.0] * 80, CAPACITY), 20) == pytest.approx(6)
 
 
 def test_rounds_take_everything_in_the_end() -> None:
     left = [30.0] * 40_000
     rounds = 0
     while left:
-        packing = pack_shards(left, CAPACITY)
+        packing = pack_longest_first(left, CAPACITY)
         left = [left[i] for i in packing.left]
         rounds += 1
 
@@ -94,31 +94,31 @@ def test_rounds_take_everything_in_the_end() -> None:
 
 
 def test_a_round_holds_no_more_than_its_publish_can_replay() -> None:
-    packing = pack_shards([10.0] * 20_000, CAPACITY)
+    packing = pack_longest_first([10.0] * 20_000, CAPACITY)
     taken = sum(map(len, packing.shards))
 
     assert taken * 10.0 * REPLAY_SHARE == CAPACITY.replay_seconds
     assert len(packing.left) == 20_000 - taken
-    assert pack_shards([10_000_000.0, 1.0], CAPACITY).left == (1,)
+    assert pack_longest_first([10_000_000.0, 1.0], CAPACITY).left == (1,)
 
 
 def test_a_round_holds_no_more_bytes_than_its_publish_has_room_for() -> None:
-    packing = pack_shards([1.0] * 30, CAPACITY, [3e8] * 30)
+    packing = pack_longest_first([1.0] * 30, CAPACITY, [3e8] * 30)
 
     assert sum(map(len, packing.shards)) == 6
     assert packing.left == tuple(range(6, 30))
-    assert pack_shards([1.0] * 2, CAPACITY, [9e9, 1.0]).left == (1,)
+    assert pack_longest_first([1.0] * 2, CAPACITY, [9e9, 1.0]).left == (1,)
 
 
 def test_an_evaluation_longer_than_a_shard_has_one_of_its_own() -> None:
-    packing = pack_shards([9000.0, 10.0, 10.0], CAPACITY)
+    packing = pack_longest_first([9000.0, 10.0, 10.0], CAPACITY)
 
     assert (0,) in packing.shards
     assert packing.left == ()
 
 
 def test_nothing_wanted_is_no_shards() -> None:
-    packing = pack_shards([], CAPACITY)
+    packing = pack_longest_first([], CAPACITY)
 
     assert (packing.shards, packing.left, round_minutes(packing, 20)) == ((), (), 0.0)
 
@@ -137,7 +137,7 @@ def test_an_evaluation_takes_the_part_of_a_machine_that_has_its_processors(cpus:
 
 def test_four_that_play_at_once_take_a_quarter_of_the_machines() -> None:
     seconds, parts = [200.0] * 200, [0.25] * 200
-    whole, quarters = pack_shards(seconds, CAPACITY), pack_shards(seconds, CAPACITY, parts=parts)
+    whole, quarters = pack_longest_first(seconds, CAPACITY), pack_longest_first(seconds, CAPACITY, parts=parts)
 
     assert (sum(whole.loads), sum(quarters.loads)) == (40_000, 10_000)
     assert (len(whole.shards), len(quarters.shards)) == (67, 20)

@@ -1,8 +1,8 @@
-"""Beacons: the first-parent commits of main that seeds come from, one for each period of a version on a task.
+"""Beacons: the first-parent commits of main that seeds come from, one for each stay of a version on a task.
 
-A period of a version begins with the commit that brings it to main, into whatever folder of its login, and enters the task.
+A stay of a version begins with the commit that brings it to main, into whatever folder of its login, and enters the task.
 Nobody can predict the commit's id, and no other folder of the login gets another one for the same files. A version that left
-and comes back begins another period, with other seeds: otherwise one could merge many versions and go back to the luckiest.
+and comes back begins another stay, with other seeds: otherwise one could merge many versions and go back to the luckiest.
 
 The commit that ended a season's submissions, by the history of challenge.yml or the reveal of a sealed season, says which
 versions rank in the end; in an open season it is the beacon of their final draws.
@@ -40,7 +40,7 @@ class VersionOrigins:
     versions: dict[AgentName, SeedBeacon]
     """The commit that brought each version first, which tells its owner and its age."""
     tasks: dict[tuple[AgentName, str], tuple[SeedBeacon, ...]]
-    """The commits that began the version's periods on the task, the present one last."""
+    """The commits that began the version's stays on the task, the present one last."""
     named: dict[tuple[str, str], SeedBeacon] = field(default_factory=dict)
     """Owner and author, in lower case, to the commit since which the owner's agents name the author."""
 
@@ -59,7 +59,7 @@ def version_origins(
     """The beacons of the versions on main, with one walk through history.
 
     `digests`: each folder's version. `tasks`: ids of the tasks that each folder enters. `since`: the commit that began the
-    season: periods that were over by then are left out. `authors`: as in `FolderHistory.naming`.
+    season: stays that were over by then are left out. `authors`: as in `FolderHistory.naming`.
 
     Raises:
         CommandError: the clone is shallow, or a version is not on main.
@@ -72,31 +72,31 @@ def version_origins(
         fault = f"{folder_of(missing)}: no commit of main holds version {digests[missing][:12]}"
         raise CommandError(OUR_FAULT, fault)
     versions = {name: _beacon(oldest[name]) for name in digests}
-    periods = _periods(repository, main_sha, history, tasks, since)
-    return VersionOrigins(versions=versions, tasks=periods, named=_named(history, authors))
+    stays = _stays(repository, main_sha, history, tasks, since)
+    return VersionOrigins(versions=versions, tasks=stays, named=_named(history, authors))
 
 
 def _named(history: FolderHistory, authors: Mapping[str, Collection[str]]) -> dict[tuple[str, str], SeedBeacon]:
     return {pair: _beacon(state) for pair, state in history.naming(authors).items()}
 
 
-def _periods(
+def _stays(
     repository: GitRepository,
     main_sha: str,
     history: FolderHistory,
     tasks: Mapping[AgentName, Collection[str]],
     since: str | None = None,
 ) -> dict[tuple[AgentName, str], tuple[SeedBeacon, ...]]:
-    """The beacons of the periods, without those that were over before the commit `since`."""
-    periods = history.periods(tasks)
+    """The beacons of the stays, without those that were over before the commit `since`."""
+    stays = history.stays(tasks)
     if since:
         order = beacon_order(repository, main_sha)
-        for where, of_task in periods.items():
-            periods[where] = [period for period in of_task if not period.left or order[period.left] > order[since]]
-    return {where: tuple(_beacon(period.began) for period in of_task) for where, of_task in periods.items() if of_task}
+        for where, of_task in stays.items():
+            stays[where] = [stay for stay in of_task if not stay.left or order[stay.left] > order[since]]
+    return {where: tuple(_beacon(stay.began) for stay in of_task) for where, of_task in stays.items() if of_task}
 
 
-def presence_beacons(
+def stay_beacons(
     repository: GitRepository,
     main_sha: str,
     digests: Mapping[AgentName, str],
@@ -117,8 +117,8 @@ def presence_beacons(
     present = {name: tasks[name] for name in names if digests_on_main.get(name) == digests[name]}
     if not present:
         return {}
-    periods = _periods(repository, main_sha, history, present, since)
-    return {where: frozenset(beacon.sha for beacon in own) for where, own in periods.items() if len(own) > 1}
+    stays = _stays(repository, main_sha, history, present, since)
+    return {where: frozenset(beacon.sha for beacon in own) for where, own in stays.items() if len(own) > 1}
 
 
 def refuse_shallow(repository: GitRepository) -> None:
@@ -145,7 +145,7 @@ def known_origins(
     since: str | None = None,
     authors: Mapping[str, Collection[str]] = NO_AUTHORS,
 ) -> VersionOrigins:
-    """The beacons of those versions that are or were on main, and of their periods on tasks; none in a shallow clone.
+    """The beacons of those versions that are or were on main, and of their stays on tasks; none in a shallow clone.
 
     The arguments are those of `version_origins`.
     """
@@ -160,8 +160,8 @@ def known_origins(
         oldest[name] = next(history.holding(name[0], digests[name]), None)
     versions = {name: _beacon(state) for name in digests if (state := oldest[name])}
     present = {name: tasks[name] for name in versions.keys() & tasks.keys() if digests_on_main.get(name) == digests[name]}
-    periods = _periods(repository, main_sha, history, present, since)
-    return VersionOrigins(versions=versions, tasks=periods, named=_named(history, authors))
+    stays = _stays(repository, main_sha, history, present, since)
+    return VersionOrigins(versions=versions, tasks=stays, named=_named(history, authors))
 
 
 def beacon_order(repository: GitRepository, main_sha: str) -> dict[str, int]:
@@ -178,7 +178,7 @@ def admission_at(
         now=now,
         arrived={AgentName.folded(*name): _merged_at(beacon) for name, beacon in origins.versions.items()},
         entered={
-            (AgentName.folded(*name), task_id): _merged_at(periods[0]) for (name, task_id), periods in origins.tasks.items()
+            (AgentName.folded(*name), task_id): _merged_at(stays[0]) for (name, task_id), stays in origins.tasks.items()
         },
         members=members,
         named={pair: _merged_at(beacon) for pair, beacon in origins.named.items()},

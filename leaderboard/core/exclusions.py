@@ -62,12 +62,14 @@ def quarantine_of(record: Result | Duel, moderation: Moderation) -> Quarantine |
     return min(covering, key=lambda quarantine: quarantine.replay, default=None)
 
 
-def without_quarantined(records: Iterable[Record], moderation: Moderation, *, only_replayed: bool = False) -> list[Record]:
-    """The records that are not in quarantine; with `only_replayed` also those that are hidden and not to be replayed."""
+def without_quarantined(
+    records: Iterable[Record], moderation: Moderation, *, keep_not_replayed: bool = False
+) -> list[Record]:
+    """The records that are not in quarantine; with `keep_not_replayed` also those whose quarantine asks for no replay."""
     if not moderation.quarantines:
         return list(records)
     hiding = ((record, quarantine_of(record, moderation)) for record in records)
-    return [record for record, quarantine in hiding if quarantine is None or (only_replayed and not quarantine.replay)]
+    return [record for record, quarantine in hiding if quarantine is None or (keep_not_replayed and not quarantine.replay)]
 
 
 def with_quarantines(

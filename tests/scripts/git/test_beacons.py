@@ -11,10 +11,7 @@ from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName
 from leaderboard.planning.admission import refused_entries
 from scripts.console import CommandError
-from scripts.git.folder_history import FolderHistory, read_commits
-from scripts.git.git_repository import GitRepository
-from scripts.git.main_entries import read_entries
-from scripts.git.version_origins import (
+from scripts.git.beacons import (
     SeedBeacon,
     admission_at,
     admission_context,
@@ -23,6 +20,9 @@ from scripts.git.version_origins import (
     season_commits,
     version_origins,
 )
+from scripts.git.folder_history import FolderHistory, read_commits
+from scripts.git.git_repository import GitRepository
+from scripts.git.main_entries import read_entries
 from scripts.repository.checkout import Checkout
 from scripts.verification.verify_claims import MainHistory
 from tests.scripts.github.remotes import AGENT, MANIFEST, Clone, agent_files, git, make_board

@@ -14,11 +14,10 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import SIDES, Duel, Side, WantedDuel
 from evaluator.model.records.result import FILE_DIGITS, Result, WantedResult
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.eligibility import EXAMPLES_LOGIN
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.version_folders import AS_RECORDED, VersionFolders, version_folders
-from leaderboard.ratings.counting_duels import counting_duels, newest_duels, partition_by_validation
+from leaderboard.ratings.rated_duels import counting_duels, newest_duels, partition_by_validation
 
 
 def wanted_pairings(
@@ -61,10 +60,10 @@ def wanted_pairings(
 
 
 WorkId = tuple[tuple[AgentName, ...], str, str]
-"""Agents in the order of the sides, task, and what of the key of an evaluation or a duel names its record's file.
+"""Agents in the order of the sides, task, and the digits of the key that are in the name of the record's file.
 
-The key alone is not enough: tasks of two phases can have equal settings, and each has results on seeds of its own. And its
-other digits would be too much: where another version's record has the file, each round would play what none could keep.
+The digits alone are not enough: tasks of two phases can have equal settings, and each has results on seeds of its own. The
+whole key would be too much: where the file's name is taken by another record, each round would play what none could keep.
 """
 Record = TypeVar("Record", bound=Result | Duel)
 # So often an evaluation or a duel may fail on our side, and is run again in another round; then somebody has to look.
@@ -146,7 +145,7 @@ class MeasurementContext:
     beacon: str
     """Used where `beacons` has none."""
     beacons: Mapping[tuple[AgentName, str], tuple[str, ...]] = field(default_factory=dict)
-    """Agent, as its folder is spelled, and task to the commits that seeds come from: one a period, the newest last."""
+    """Agent, as its folder is spelled, and task to the commits that seeds come from: one a stay, the newest last."""
     order: Mapping[str, int] = field(default_factory=dict)
     """Each beacon's position in main's history, later ones greater; not needed if there is only one beacon."""
     locks: Mapping[str, str] = field(default_factory=dict)
@@ -237,7 +236,7 @@ def _duels(
     # A player that came back meets nobody before its validations: a quota keeps these back, and no match.
     with_beacons = [(entry, frozenset(measurement.beacons_of(entry, task.id))) for entry in entries]
     entries = [
-        replace(entry, presence_beacons={task.id: several}) if len(several) > 1 else entry for entry, several in with_beacons
+        replace(entry, stay_beacons={task.id: several}) if len(several) > 1 else entry for entry, several in with_beacons
     ]
     final_beacon = measurement.beacon if challenge.is_final else None
     for pair in wanted_pairings(
@@ -277,25 +276,6 @@ def given_up(records: Iterable[Result | Duel], folders: VersionFolders) -> list[
     return list(_History(records, folders).given_up())
 
 
-def in_turns(items: Iterable[WorkItem | DuelWorkItem]) -> list[WorkItem | DuelWorkItem]:
-    """New and changed agents first, measuring again last, and owners in turns: nobody's hundred agents keep another waiting.
-
-    In each owner's order. A match takes the turn of the owner with more players, else of the one who had fewer: whose rivals
-    meet them in many matches has not had as many turns. Nobody waits for a turn of the examples.
-    """
-    taken = Counter[str]()
-    turns: list[tuple[bool, int, int]] = []
-    ordered = sorted(items, key=lambda item: not item.is_awaited)
-    players = Counter(
-        login for login, _ in {player.name for item in ordered for player in item.players} if login != EXAMPLES_LOGIN
-    )
-    for index, item in enumerate(ordered):
-        owner = min((player.name.login for player in item.players), key=lambda login: (-players[login], taken[login]))
-        turns.append((not item.is_awaited, taken[owner], index))
-        taken[owner] += 1
-    return [ordered[index] for _, _, index in sorted(turns)]
-
-
 def work_in_words(item: WorkItem | DuelWorkItem) -> str:
     """Name a piece of work in words."""
     if isinstance(item, WorkItem):
@@ -330,7 +310,8 @@ class _History(Generic[Record]):
     def __init__(self, records: Iterable[Record], folders: VersionFolders) -> None:
         self._recorded: dict[WorkId, Record] = {}
         self._failed: dict[WorkId, list[Record]] = defaultdict(list)
-        # The failures for which there is no name left where the file of a version lies that is in another folder now.
+        # Failures count also under the folder in which the version was recorded, if it lies in another one now: the names
+        # of that folder's files are used up.
         self._failures_elsewhere = Counter[WorkId]()
         for record in records:
             names, at = tuple(folders.of(side) for side in record.sides), (record.task, record.key[:FILE_DIGITS])

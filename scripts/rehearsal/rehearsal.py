@@ -217,12 +217,22 @@ class Rehearsal:
         return entered
 
     def _read_agent(self, pull: PullRequest, agent: str) -> EnteredAgent:
-        """The agent of a pull request that an earlier call opened."""
+        """The agent of a pull request, which may change nothing else on main.
+
+        Raises:
+            CommandError: it does, or the agent is no valid submission.
+        """
         main = self.working_copy.fetched_main()
         self.working_copy.repository.fetch(pull.head_sha)
         challenge = self._challenge(main)
         login = self.working_copy.owner_folder(pull.head_sha, self.account.login)
-        folder = self.working_copy.agent(pull.head_sha, f"{SUBMISSIONS}/{login}/{agent}", challenge.submissions)
+        path = f"{SUBMISSIONS}/{login}/{agent}"
+        # Whoever else may write to the fork can have pushed more. The bot would let it pass in the host's own folders.
+        if not pull.merged and (other := self.working_copy.changed_outside(main, pull.head_sha, path)):
+            line = f"{self._page(pull)} changes {printable(other)}, which is no part of a rehearsal"
+            steps = f"close it, and delete the branch {pull.head_branch} of {pull.head_repository}"
+            raise CommandError(SUBMISSION_AT_FAULT, f"{line}; {steps}")
+        folder = self.working_copy.agent(pull.head_sha, path, challenge.submissions)
         task = choose_task(challenge, next(iter(folder.submission.tasks), None))
         return EnteredAgent(pull=pull, login=login, agent=agent, digest=folder.digest, task=task.id)
 
@@ -236,9 +246,10 @@ class Rehearsal:
             raise CommandError(USAGE, line)
         branch = self._interrupted_branch(head, folder) or self._new_branch(main, head, folder)
         pull = self._open_pull(head, branch, "Rehearsal: enter an agent", _ENTERING)
+        entered = self._read_agent(pull, self.request.agent)
         kind = f"from the fork {head.name}" if head != self.home else "from a branch: the fork's path stays unproven"
         self.steps.note("pull request", "it is open, with one agent and nothing else", f"{self._page(pull)} {kind}")
-        return self._read_agent(pull, self.request.agent)
+        return entered
 
     def _interrupted_branch(self, head: PushTarget, folder: str) -> str | None:
         """A branch that an earlier call pushed, but did not open a pull request for."""

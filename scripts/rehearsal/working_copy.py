@@ -25,6 +25,7 @@ from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import BranchCommit, make_commit
 from scripts.git.git_repository import OBJECT_NAME, Credentials, GitError, GitRepository, full_sha
 from scripts.git.path_guard import by_casefold
+from scripts.git.tree_diff import tree_changes
 from scripts.github.api.responses import GitHubAccount
 from scripts.new_agents.new_agent import NewAgent, template_for, yaml_quoted
 from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH
@@ -148,6 +149,12 @@ class WorkingCopy:
             raise CommandError(
                 SUBMISSION_AT_FAULT, f"{folder} of {commit[:12]} is not a valid submission: {error.lines[0]}"
             ) from error
+
+    def changed_outside(self, main: str, head: str, folder: str) -> str | None:
+        """A path outside of an agent's folder that a commit changes since it left main; None if there is none."""
+        changed = (change.path for change in tree_changes(self.repository, main, head, folder.split("/")[1]))
+        other = next((path for path in changed if not path.startswith(f"{folder}/".encode())), None)
+        return None if other is None else other.decode("utf-8", "backslashreplace")
 
     def contains(self, commit: str, ancestor: str) -> bool:
         """Whether `ancestor` is in the history of `commit`."""

@@ -32,7 +32,7 @@ PERMISSIONS: dict[str, dict[str, dict[str, str]]] = {
     },
     "preview": {"preview": {"contents": "read"}},
     "report": {"report": {"actions": "read", "contents": "read", "pull-requests": "write", "statuses": "write"}},
-    "commands": {"command": {"actions": "write", "contents": "read", "pull-requests": "write"}},
+    "commands": {"command": {"actions": "write", "contents": "read", "pull-requests": "write", "statuses": "write"}},
     "evaluate": {
         "play": {"contents": "read", "packages": "read", "pull-requests": "read"},
         "tell": {"actions": "read", "contents": "read", "pull-requests": "write", "statuses": "write"},

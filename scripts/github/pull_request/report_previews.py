@@ -211,7 +211,8 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
     that failed on our side included; else only at the ones that changed last, up to a hundred without anything to be told.
     """
     own_run = context.workflow.event.get("workflow_run")
-    own_head = own_run.get("head_sha") if isinstance(own_run, dict) else None
+    own_run = own_run if isinstance(own_run, dict) else {}
+    own_head, is_rerun = own_run.get("head_sha"), own_run.get("run_attempt", 1) > 1
     backlog = Backlog()
     passed: list[PassedPull] = []
     for number, page in enumerate(recent_pulls(context.github, MAIN_BRANCH), 1):
@@ -225,7 +226,11 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
                 # What failed on our side is told again by whoever makes it run again.
                 is_failed = status is not None and status.state == StatusState.ERROR
                 is_looked_at = is_complete or not is_failed or pull.head_sha == own_head
-                if is_looked_at and (status is None or status.state not in FINAL_STATES):
+                # A person started it again, and nobody may have been told that it began.
+                is_again = (
+                    is_rerun and pull.head_sha == own_head and status is not None and status.state == StatusState.FAILURE
+                )
+                if is_again or (is_looked_at and (status is None or status.state not in FINAL_STATES)):
                     is_any_waiting |= _add_to_backlog(context, pull, status, runs, backlog, is_complete=is_complete)
         # What was just told changed last, and may hide what waits.
         if not is_any_waiting and not is_complete and number * PULLS_PER_PAGE >= PULLS_LISTED:

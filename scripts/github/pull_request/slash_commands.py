@@ -13,9 +13,10 @@ from scripts.github.api.client import COMMANDS_LEAVE_POINTS, COMMANDS_LEAVE_REQU
 from scripts.github.api.pull_snapshots import PullSnapshot, read_pulls
 from scripts.github.api.responses import PullRequest, bounded_body
 from scripts.github.pull_request.bot_context import BotContext
+from scripts.github.pull_request.deliver import judged_address
 from scripts.github.pull_request.find_pull import latest_run
 from scripts.github.pull_request.judge_preview import PreviewCase, preview_outcome, restart_run
-from scripts.github.pull_request.label_and_status import is_retry_worthwhile
+from scripts.github.pull_request.label_and_status import is_retry_worthwhile, running_outcome
 from scripts.github.workflow.event import COMMIT_SHA, CommentEvent, comment_event
 from scripts.repository.layout import MAIN_BRANCH, VERIFIED_PREVIEW_WORKFLOW
 
@@ -134,7 +135,12 @@ def _retry(context: BotContext, comment: CommentEvent, pull: PullRequest) -> tup
         return Reaction.REFUSED, "The run waits for a maintainer, or was started too often."
     if not is_retry_worthwhile(preview_outcome(context, PreviewCase(run=latest, pull=pull, trusted=False))):
         return Reaction.REFUSED, "The same code on the same seeds would end the same way."
-    return Reaction.STARTED if restart_run(context, pull, latest) else Reaction.BUSY, ""
+    if not restart_run(context, pull, latest):
+        return Reaction.BUSY, ""
+    # A failure is final: it would not be looked at again where nobody is told that the run has begun.
+    begun = running_outcome(latest)
+    context.github.set_status(pull.head_sha, begun.status, begun.words, judged_address(context, pull))
+    return Reaction.STARTED, ""
 
 
 def _evaluate(context: BotContext, comment: CommentEvent, pull: PullRequest, sha: str) -> tuple[Reaction, str]:

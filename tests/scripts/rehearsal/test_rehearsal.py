@@ -214,6 +214,52 @@ def test_a_fork_of_an_older_main_will_do_and_gets_nothing_but_the_agent(host: Ho
     assert played.rehearsal_branches(FORK_OWNER) == []
 
 
+@pytest.mark.attack(
+    "fork_that_adds_to_a_rehearsal", family="supply", outcome="nothing is merged",
+    tries="Has the host rehearse from its fork, and adds changes of the host's own agents to the branch before or after it.",
+)  # fmt: skip
+@pytest.mark.parametrize("when", ["before", "while it waits"])
+def test_what_a_forks_owner_adds_to_a_rehearsal_is_not_merged(host: Host, played: Played, tmp_path: Path, when: str) -> None:
+    best = "submissions/host/best/agent.py"
+    played.remote.change_main({best: "strong"}, "Best")
+    with_fork(played.world, played.branches)
+    played.does.remove("comment")
+
+    def add(branch: str) -> None:
+        clone = tmp_path / "theirs"
+        git(tmp_path, "clone", "--quiet", str(played.branches.sources[FORK_OWNER]), str(clone))
+        if branch in played.rehearsal_branches(FORK_OWNER):
+            git(clone, "checkout", "--quiet", branch)
+        (clone / "submissions/host/rehearsal").mkdir(exist_ok=True)
+        (clone / "submissions/host/rehearsal/agent.py").write_text("class Agent:\n    pass\n")
+        (clone / "submissions/host/rehearsal/submission.yml").write_text("name: R\nalgorithm: none\ntasks: [CartPole-v1]\n")
+        (clone / best).write_text("weak")
+        git(clone, "add", "--all")
+        git(clone, "commit", "--quiet", "--message", "more")
+        git(clone, "push", "--quiet", "origin", f"HEAD:refs/heads/{branch}")
+
+    if when == "before":
+        add("pullrank-rehearsal-rehearsal-01234567")
+    else:
+        assert "comment: expected one" in refusal(host, fork=FORK_OWNER, minutes=1)
+        (pull,) = played.pulls()
+        add(pull.branch)
+        pull.head_sha = git(played.branches.sources[FORK_OWNER], "rev-parse", pull.branch)
+        git(
+            played.remote.bare,
+            "fetch",
+            "--quiet",
+            str(played.branches.sources[FORK_OWNER]),
+            f"+{pull.branch}:refs/pull/{pull.number}/head",
+        )
+    played.does.add("comment")
+
+    line = refusal(host, fork=FORK_OWNER)
+    assert f"changes {best}, which is no part of a rehearsal" in line
+    assert played.remote.show(played.remote.tip(), best) == "strong"
+    assert not any(pull.merged for pull in played.pulls())
+
+
 # What never comes, and then does
 
 

@@ -7,14 +7,14 @@ from leaderboard.comments.comment_states import CommentContext, CommentState
 from scripts.console import CommandError
 from scripts.git.path_guard import GuardedPaths
 from scripts.github.api.client import COMMENTS_LISTED, GitHub, RequestLimit
-from scripts.github.pull_request import deliver, report_previews
+from scripts.github.pull_request import deliver, report_previews, slash_commands
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.judge_preview import PreviewCase
 from scripts.github.pull_request.label_and_status import Outcome
 from scripts.github.pull_request.reconcile import reconcile_pulls
 from tests.github.world import BOT
 from tests.scripts.github.remotes import agent_files
-from tests.scripts.github.scenes import Scene, completed, previewed, zipped
+from tests.scripts.github.scenes import Scene, commented, completed, previewed, zipped
 
 MANY = 25
 
@@ -392,3 +392,42 @@ def test_our_comment_in_a_long_thread_is_kept(scene: Scene) -> None:
 
     (body,) = scene.bodies(number)
     assert "LICENSE" in body
+
+
+@pytest.mark.attack(
+    "previews_that_hide_a_retry", family="bot", outcome="told by the next report",
+    tries="Keeps so many previews running that the bot announces no beginnings, and tells no retry of somebody else's.",
+)  # fmt: skip
+def test_a_retry_is_told_though_nobody_was_told_that_it_began(scene: Scene) -> None:
+    sha = scene.bring()
+    run = scene.ran(31, content=previewed(scene, sha, returns=(), verdict="timeout"))
+    tell(scene, 31)
+    assert scene.statuses(sha)[-1][0] == "failure"
+    for number in range(40, 48):
+        scene.world.person(f"person{number}", 1000 + number)
+        scene.push(agent_files(f"person{number}", "a", f"x = {number}\n".encode()), number, f"person{number}")
+        scene.ran(100 + number, number, status="in_progress", conclusion=None)
+
+    written = scene.world.comment(7, "alice", "/retry")
+    event = commented(7, written.id, "/retry", ("alice", 11))
+    assert slash_commands.run_slash_command(scene.context("issue_comment", event)) == 0
+    assert scene.statuses(sha)[-1] == ("pending", "the preview is being played")
+    run.status, run.conclusion = "completed", "success"
+    run.artifacts["preview"] = previewed(scene, sha)
+    tell(scene, 140, "in_progress")  # Of the reports that waited, only the newest stayed.
+
+    assert scene.statuses(sha)[-1][0] == "success"
+    assert scene.world.labelled[7] == ["preview-ok"]
+
+
+def test_a_run_that_a_person_started_again_is_told_when_it_ends(scene: Scene) -> None:
+    sha = scene.bring()
+    run = scene.ran(31, content=previewed(scene, sha, returns=(), verdict="timeout"))
+    tell(scene, 31)
+    run.attempt, run.artifacts["preview"] = 2, previewed(scene, sha)
+
+    event = completed(31)
+    event["workflow_run"] |= {"head_sha": sha, "run_attempt": 2}
+    assert report_previews.report_recent(scene.context("workflow_run", event)) == 0
+
+    assert scene.statuses(sha)[-1][0] == "success"

@@ -133,7 +133,7 @@ def test_rank_says_where_the_authors_agents_stand(scene: Scene, sha: str) -> Non
 def test_retry_by_the_author_runs_the_preview_again(scene: Scene, sha: str) -> None:
     assert say(scene, "/retry") == ["rocket"]
     assert scene.world.reruns == [31]
-    assert scene.standin.writes() == ["POST /actions/runs/31/rerun", "addReaction"]
+    assert scene.standin.writes() == ["POST /actions/runs/31/rerun", f"POST /statuses/{sha}", "addReaction"]
 
 
 def test_retry_by_a_maintainer_is_obeyed(scene: Scene, sha: str) -> None:

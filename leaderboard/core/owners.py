@@ -159,7 +159,7 @@ def team_conflicts(
 
     Args:
         entries: the entries of participants.
-        arrived: when each version came to main; `now` for those that are missing.
+        arrived: when each version came to main, by the folder as it is spelled; `now` for those that are missing.
         now: the present moment.
         named: owner and author, in lower case, to when the owner's entries began to name the author; the entry's arrival
             for those that are missing.
@@ -168,7 +168,7 @@ def team_conflicts(
     teams = teams_of(entries)
     team_of: dict[str, frozenset[str]] = {login: team for team in teams.values() for login in team}
     claims = [
-        (named.get((entry.name.login, login), arrived.get(entry.name, now)), entry.name, login)
+        (named.get((entry.name.login, login), arrived.get(entry.spelled_name, now)), entry.name, login)
         for entry in entries
         for login in author_logins(entry.submission)
     ]

@@ -33,7 +33,7 @@ class AdmissionContext:
 
     now: datetime
     arrived: Mapping[AgentName, datetime] = field(default_factory=dict)
-    """When each present version came to main; an entry that is missing here counts as arriving now."""
+    """By the folder as it is spelled, when its version came to main; what is missing here counts as arriving now."""
     entered: Mapping[tuple[AgentName, str], datetime] = field(default_factory=dict)
     """When each present version was first entered for each task: a manifest may name a task long after the version came."""
     members: Mapping[str, frozenset[str]] | None = None
@@ -49,8 +49,8 @@ class AdmissionContext:
 
     def arrival(self, entry: Entry, task_id: str) -> datetime:
         """When an entry's version came to main and was entered for a task."""
-        came = self.arrived.get(entry.name, self.now)
-        return max(came, self.entered.get((entry.name, task_id), came))
+        came = self.arrived.get(entry.spelled_name, self.now)
+        return max(came, self.entered.get((entry.spelled_name, task_id), came))
 
 
 def tasks_by_name(challenge: Challenge, entries: Iterable[Entry]) -> dict[AgentName, list[str]]:
@@ -91,7 +91,7 @@ def _may_enter(phase: Phase, login: str, members: Mapping[str, frozenset[str]] |
 
 
 Refusals = Mapping[tuple[AgentName, str], ParticipantRefusal | PhaseRefusal]
-"""Entry and task to why it is not evaluated there."""
+"""Entry, by the folder as it is spelled, and task to why it is not evaluated there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ def refused_entries(challenge: Challenge, entries: Iterable[Entry], admission: A
             goes_on = was_evaluated and not challenge.is_final
             faults = [fault for fault in every_fault if not goes_on or isinstance(fault, Banned)]
             if faults:
-                refused[entry.name, task.id] = ParticipantRefusal(tuple(faults))
+                refused[entry.spelled_name, task.id] = ParticipantRefusal(tuple(faults))
             elif phase and (
                 refusal := phase_refusal(
                     phase,
@@ -141,7 +141,7 @@ def refused_entries(challenge: Challenge, entries: Iterable[Entry], admission: A
                     None if was_evaluated else admission.members,
                 )
             ):
-                refused[entry.name, task.id] = refusal
+                refused[entry.spelled_name, task.id] = refusal
     return refused
 
 
@@ -181,7 +181,7 @@ def admit_work(
 
 
 def _deferred(item: WorkItem | DuelWorkItem, refused: Refusals) -> Deferred | None:
-    reasons = [reason for entry in item.players if (reason := refused.get((entry.name, item.task_id)))]
+    reasons = [reason for entry in item.players if (reason := refused.get((entry.spelled_name, item.task_id)))]
     return Deferred(item=item, reason=reasons[0]) if reasons else None
 
 
@@ -190,7 +190,7 @@ def _without(challenge: Challenge, entries: Iterable[Entry], refused: Refusals) 
     allowed = []
     for entry in entries:
         played = [task.id for task in challenge.tasks if entry.submission.plays(task)]
-        tasks = tuple(task_id for task_id in played if (entry.name, task_id) not in refused)
+        tasks = tuple(task_id for task_id in played if (entry.spelled_name, task_id) not in refused)
         if len(tasks) == len(played):
             allowed.append(entry)
         elif tasks:

@@ -206,7 +206,7 @@ def apply_quotas(
     now: datetime,
 ) -> tuple[list[WorkItem | DuelWorkItem], list[tuple[WorkItem | DuelWorkItem, QuotaExhausted]]]:
     """Split items into those the quotas allow now and those that wait: first come, first served; the order stays."""
-    order = sorted(range(len(items)), key=lambda i: (max(arrived.get(e.name, now) for e in items[i].players), i))
+    order = sorted(range(len(items)), key=lambda i: (max(arrived.get(e.spelled_name, now) for e in items[i].players), i))
     waiting: dict[int, tuple[WorkItem | DuelWorkItem, QuotaExhausted]] = {}
     for index in order:
         item = items[index]

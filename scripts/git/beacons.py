@@ -176,10 +176,8 @@ def admission_at(
     """What admission depends on at a moment: merge times of the versions on main and, if asked for, the teams' members."""
     return AdmissionContext(
         now=now,
-        arrived={AgentName.folded(*name): _merged_at(beacon) for name, beacon in origins.versions.items()},
-        entered={
-            (AgentName.folded(*name), task_id): _merged_at(stays[0]) for (name, task_id), stays in origins.tasks.items()
-        },
+        arrived={name: _merged_at(beacon) for name, beacon in origins.versions.items()},
+        entered={where: _merged_at(stays[0]) for where, stays in origins.tasks.items()},
         members=members,
         named={pair: _merged_at(beacon) for pair, beacon in origins.named.items()},
     )

@@ -19,7 +19,7 @@ from scripts.git.beacons import final_entries
 from scripts.git.data_branches import export_files, results_commit
 from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import AgentFolder, Checkout
-from scripts.standings.recorded_standings import erased_entries, with_presence_beacons
+from scripts.standings.recorded_standings import erased_entries, with_stay_beacons
 
 # What a sentence of the referee begins with where the agent failed before it had acted once.
 _AT_THE_START = re.compile(r"episode \d+, step 0: ")
@@ -59,7 +59,7 @@ def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
         ]
         duels = [duel.model_copy(update=_OFFICIAL) for duel in duels]
     else:
-        kept = with_presence_beacons(GitRepository(checkout.root), "HEAD", checkout.challenge, kept)
+        kept = with_stay_beacons(GitRepository(checkout.root), "HEAD", checkout.challenge, kept)
     recorded = OfficialLeaderboard(
         challenge=checkout.challenge, entries=tuple(kept), results=tuple(results), duels=tuple(duels), at=datetime.now(UTC),
         erased=tuple(erased_entries(checkout.moderation)),

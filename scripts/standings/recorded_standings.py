@@ -47,7 +47,7 @@ def recorded_input(
     agents, faults = _agents_on_main(checkout) if official and not final else _agents_here(checkout)
     entries = [*(final.entries if final else agents), *erased_entries(checkout.moderation)]
     if official and not final:
-        entries = with_presence_beacons(GitRepository(checkout.root), "HEAD", checkout.challenge, entries)
+        entries = with_stay_beacons(GitRepository(checkout.root), "HEAD", checkout.challenge, entries)
     has_duels = bool(checkout.challenge.games) or not checkout.is_lean
     duels, damaged_duels = (checkout.duels, checkout.recorded_duels[1]) if has_duels else ([], [])
     for line in faults:
@@ -55,7 +55,9 @@ def recorded_input(
     say_damaged("result", checkout.recorded[1])
     say_damaged("duel", damaged_duels)
     refused = refusals_in_words(checkout, entries, now or datetime.now(UTC))
-    entries = [replace(entry, refused=refused[entry.name]) if entry.name in refused else entry for entry in entries]
+    entries = [
+        replace(entry, refused=refused[entry.spelled_name]) if entry.spelled_name in refused else entry for entry in entries
+    ]
     results = checkout.results
     counted = {id(record) for record in (*results, *duels)}
     every_record = (*checkout.recorded[0], *(checkout.recorded_duels[0] if has_duels else ()))
@@ -108,7 +110,7 @@ def refusals_in_words(checkout: Checkout, entries: Sequence[Entry], now: datetim
     return words
 
 
-def with_presence_beacons(clone: GitRepository, commit: str, challenge: Challenge, entries: Iterable[Entry]) -> list[Entry]:
+def with_stay_beacons(clone: GitRepository, commit: str, challenge: Challenge, entries: Iterable[Entry]) -> list[Entry]:
     """The entries, each version that came back to main with all its beacons; unchanged where git is silent.
 
     Sealed episodes are the same in every stay on main.

@@ -33,6 +33,7 @@ from scripts.git.main_entries import read_entries
 from scripts.github.official import workload
 from scripts.github.official.record_results import record_accepted
 from scripts.github.official.workload import Workload, read_workload
+from scripts.github.workflow.plan_context import PlanContext
 from scripts.maintenance.close_season import missing_final_work
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import record_store
@@ -741,6 +742,24 @@ def test_what_is_merged_after_the_end_makes_no_late_entry_one_in_time(tmp_path: 
     assert not_drawn(board) == []
     board.commit(agent_files("alice", source=copy(2), manifest=both), at="2026-03-02T00:00:00Z")
     assert not_drawn(board) == []
+
+
+@pytest.mark.attack(
+    "spelling_that_opens_a_phase", family="people", outcome="refused as before",
+    tries="Merges a version before its phase begins, and later another one under another spelling of the login.",
+)  # fmt: skip
+def test_a_login_spelled_otherwise_makes_no_early_version_one_in_time(tmp_path: Path) -> None:
+    """The seeds of the early version are known, so its owner could bring it in only if they are lucky."""
+    opens = b'phases:\n  - {id: first, name: First, start: "2026-03-01T00:00:00Z", tasks: [CartPole-v1]}\n'
+    board = make_board(tmp_path / "board", {"challenge.yml": RULES + opens})
+    board.commit(agent_files("Alice"), at="2026-02-01T00:00:00Z")
+    board.commit(agent_files("alice", source=copy(2)), at="2026-03-02T00:00:00Z")
+
+    context = PlanContext(now=datetime(2026, 3, 3, tzinfo=UTC))
+    work = read_workload(replace(open_run(board), plan_context=context), board.head, "")
+
+    assert [item.players[0].login for item in work.items] == ["alice"]
+    assert [held.item.players[0].login for held in work.deferred] == ["Alice"]
 
 
 @pytest.mark.attack(

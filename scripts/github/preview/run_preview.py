@@ -63,7 +63,7 @@ from scripts.repository.layout import SUBMISSIONS
 from scripts.runs.eligible_tasks import closed_tasks, read_new_agent
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
 from scripts.runs.play_duels import DuelRunner, log_line, player_names
-from scripts.standings.recorded_standings import erased_entries, with_presence_beacons
+from scripts.standings.recorded_standings import erased_entries, with_stay_beacons
 
 
 @dataclass(kw_only=True)
@@ -355,7 +355,7 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
     final = final_entries(checkout) if checkout.has_ended else None
     on_main = [entry.entry() for entry in ranking.values()]
     clone = GitRepository(checkout.root)
-    entries = final.entries if final else with_presence_beacons(clone, "HEAD", checkout.challenge, on_main)
+    entries = final.entries if final else with_stay_beacons(clone, "HEAD", checkout.challenge, on_main)
     shown = tuple(entry for entry in entries if checkout.moderation.exclusion_of(*entry.version) is None)
     return OfficialLeaderboard(
         challenge=checkout.challenge,

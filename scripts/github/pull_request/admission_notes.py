@@ -81,7 +81,7 @@ def rules_after_merge(
             if entry.submission.plays(task):
                 stays = origins.tasks.get((entry.spelled_name, task.id))
                 beacon = challenge.sealed_beacon or (stays[-1].sha if stays else "")
-                reason = refused.get((entry.name, task.id)) or _waits(recorded.accounts, entry, task.id, beacon, now)
+                reason = refused.get((entry.spelled_name, task.id)) or _waits(recorded.accounts, entry, task.id, beacon, now)
                 if reason:
                     deferred[entry.name, task.id] = reason
     logins = sorted({entry.login.casefold() for entry in mine})

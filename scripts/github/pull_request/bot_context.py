@@ -20,7 +20,7 @@ from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
 from scripts.github.workflow.event import WorkflowEnvironment, open_clone, open_github
 from scripts.repository.checkout import Checkout, open_checkout, say_damaged
-from scripts.standings.recorded_standings import erased_entries, with_presence_beacons
+from scripts.standings.recorded_standings import erased_entries, with_stay_beacons
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,9 +116,7 @@ class BotContext:
     def recorded(self) -> OfficialLeaderboard:
         """What the official leaderboard is computed from: once submissions have ended, with the versions that stood then."""
         final = self.final
-        entries = (
-            final.entries if final else with_presence_beacons(self.clone, self.main, self.checkout.challenge, self.entries)
-        )
+        entries = final.entries if final else with_stay_beacons(self.clone, self.main, self.checkout.challenge, self.entries)
         return OfficialLeaderboard(
             challenge=self.checkout.challenge, entries=tuple(entries), at=self.now,
             results=tuple(self.results), duels=tuple(self.duels), every_record=tuple(self.checkout.every_record),

@@ -139,7 +139,7 @@ def _retry(context: BotContext, comment: CommentEvent, pull: PullRequest) -> tup
         return Reaction.BUSY, ""
     # A failure is final: it would not be looked at again where nobody is told that the run has begun.
     begun = running_outcome(latest)
-    context.github.set_status(pull.head_sha, begun.status, begun.words, judged_address(context, pull))
+    context.github.set_status(pull.head_sha, begun.status, begun.status_text, judged_address(context, pull))
     return Reaction.STARTED, ""
 
 

@@ -23,6 +23,9 @@ FIRST = (
     "tests/act/test_story.py",
     "images",
     "pages",
+    "tests/workflows/test_story.py",
+    "tests/workflows/test_rehearsal.py",
+    "tests/workflows/test_story_games.py",
     "tests/hostile/test_attacks.py",
     "tests/hostile/test_players.py",
     "tests/scripts/commands/test_cli.py",
@@ -30,6 +33,10 @@ FIRST = (
     "tests/scripts/",
     "tests/docs/",
     "tests/workflows/",
+    "tests/test_ci.py",
+    "tests/load/",
+    "tests/test_installed.py",
+    "tests/faults/",
     "tests/evaluator/",
 )
 

@@ -69,7 +69,7 @@ Url = Annotated[
 # A public host by its name: no user, no port, no number, and no letters that look like others (`xn--`).
 WEB_HOST = re.compile(r"(?:(?!xn--)[a-z0-9-]+\.)+(?!xn--)[a-z][a-z0-9-]*")
 _WEB_PATH = re.compile(r"/[A-Za-z0-9._~/?@!$&*+,;=%:-]*")
-_SECRET_IN_QUERY = re.compile(r"[?&](?:[a-z-]*signature|sig|[a-z_-]*token|key|api_?key|password)=", re.IGNORECASE)
+_SECRET_IN_QUERY = re.compile(r"[?&](?:[a-z-]*signature|sig|jwt|[a-z_-]*token|key|api_?key|password)=", re.IGNORECASE)
 
 
 def _weights_url(url: str) -> str:

@@ -495,6 +495,8 @@ def test_a_name_below_a_common_one_is_not_common_where_owners_serve_by_it(
 ) -> None:
     """Every name below githubusercontent.com, gitlab-static.net and storage.googleapis.com was taken for everybody's."""
     there = f"https://{host}/there.bin"
+    if host.endswith(".hf.co") and not redirects:
+        is_owners = True  # nobody but Hugging Face sends there
     server.pages["/alice/nets/resolve/v3/net.bin"] = sends_to(there)
     server.pages["/there.bin"] = overloaded
     store = server.store(tmp_path / "store")
@@ -544,6 +546,38 @@ def test_what_a_common_host_computes_or_counts_for_an_owner_is_the_owners(
     assert (caught.value.verdict, isinstance(caught.value, RegistryFault)) == (Verdict.INTERNAL_ERROR, is_owners)
     server.pages[path] = gives(CONTENT)
     assert store.fetch([weights(CONTENT, url=url)]) is is_owners
+
+
+@pytest.mark.attack(
+    "weights_by_a_delivery_name_that_fails", family="supply", outcome="is its owner's failure",
+    tries="Names in the manifest a name by which a common host delivers its files: one below hf.co that does not exist, or "
+    "an address of GitHub's that has expired, which GitHub answers with status 618.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("host", "is_owners"),
+    [
+        ("nothing.hf.co", True), ("release-assets.githubusercontent.com", True), ("cdn-lfs.huggingface.co", True),
+        ("hf.co", False), ("raw.githubusercontent.com", False),
+    ],
+)  # fmt: skip
+def test_who_names_where_a_common_host_delivers_from_answers_for_it(
+    server: WeightsServer, tmp_path: Path, host: str, is_owners: bool
+) -> None:
+    """Three such failures were ours, and neither a try nor a quota was used up, whatever the seeds were."""
+    server.pages["/net.bin"] = writes(b"HTTP/1.1 618 jwt:expired\r\nContent-Length: 0\r\n\r\n")
+    https = server.https()
+
+    def lookup(host: str, port: int) -> list[str]:
+        if host == "nothing.hf.co":
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return https.resolve(host, port)
+
+    store = server.store(tmp_path / "store", replace(https, resolve=lookup))
+
+    with pytest.raises(AgentFault) as caught:
+        store.fetch([weights(CONTENT, url=f"https://{host}/net.bin")])
+
+    assert (caught.value.verdict, isinstance(caught.value, RegistryFault)) == (Verdict.INTERNAL_ERROR, is_owners)
 
 
 class Clock:
@@ -700,7 +734,7 @@ def test_a_copy_that_was_changed_is_never_used(
     ["https://github.com@evil.example/x", "https://user:pass@models.example/x", "https://models.example:8443/x",
      "https://127.0.0.1/x", "https://2130706433/x", "https://[::1]/x", "https://localhost/x", "https://gıthub.com/x",
      "https://xn--gthub-n4a.com/x", "http://models.example/x", "file:///etc/passwd", "https://models.example/x#y",
-     "https://models.example/x?X-Amz-Signature=1", "https://models.example/x?token=1", "https://models.example\\@evil/x",
+     "https://models.example/x?X-Amz-Signature=1", "https://models.example/x?token=1", "https://models.example/x?jwt=1", "https://models.example\\@evil/x",
      "https://models.example/x\r\nHost: evil", "https://models.example/" + "x" * 1000, "HTTPS://models.example/x"],
 )  # fmt: skip
 def test_an_address_that_deceives_is_refused_with_its_line(url: str) -> None:

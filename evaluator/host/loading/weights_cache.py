@@ -8,7 +8,7 @@ import hashlib
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -29,17 +29,17 @@ POINTER_BYTES = 1024
 # out, since owners serve by others of the same domains: camo.githubusercontent.com fetches from any host. Not gitlab.com: it
 # refuses a raw file to everybody that was asked for 300 times in a minute, also by its owner. Nor what GitHub serves of Git
 # LFS, by media.githubusercontent.com, until an owner's budget is used up.
-_COMMON_HOSTS = (
-    "raw.githubusercontent.com", "objects.githubusercontent.com", "release-assets.githubusercontent.com",
-    "cdn-lfs.huggingface.co",
-)  # fmt: skip
+_COMMON_HOSTS = ("raw.githubusercontent.com", "hf.co")
 # Of these only files that lie there: what they compute, such as a patch, a list or an archive, owners can make too dear.
 _COMMON_FILES = re.compile(
     r"https://(?:github\.com/[\w-]+/\w[\w.-]*/(?:raw|releases/download)/"
     r"|huggingface\.co/(?:api/resolve-cache/|(?!api/)(?:\w[\w.-]*/){1,3}(?:resolve|raw)/)"
     r"|zenodo\.org/(?:api/)?records?/\d+/files/)(?![^?]*(?:\.\.|%))"
 )
-_COMMON_DOMAIN = ".hf.co"
+# Where these deliver from, if one of them sends there: of such names a manifest could say one that does not exist, or an
+# address that expires, which GitHub answers with status 618.
+_DELIVERY_HOSTS = ("objects.githubusercontent.com", "release-assets.githubusercontent.com", "cdn-lfs.huggingface.co")
+_DELIVERY_DOMAIN = ".hf.co"
 # What a machine keeps; the oldest files are removed.
 MAX_CACHE_BYTES = 8 << 30
 _COPY_BYTES = 1 << 20
@@ -50,9 +50,15 @@ def is_pointer(content: bytes) -> bool:
     return len(content) < POINTER_BYTES and content.startswith(_POINTER_LINES)
 
 
-def _is_common(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    return host in _COMMON_HOSTS or f".{host}".endswith(_COMMON_DOMAIN) or bool(_COMMON_FILES.match(url))
+def _are_common(asked: Sequence[str]) -> bool:
+    """Whether all addresses are of common hosts: that of the manifest, and those that each sent to."""
+    hosts = [urlsplit(url).hostname or "" for url in asked]
+    return all(
+        host in _COMMON_HOSTS
+        or bool(_COMMON_FILES.match(url))
+        or (number > 0 and (host in _DELIVERY_HOSTS or host.endswith(_DELIVERY_DOMAIN)))
+        for number, (host, url) in enumerate(zip(hosts, asked, strict=True))
+    )
 
 
 def other_host_answers() -> bool:
@@ -99,8 +105,8 @@ class WeightsCache:
 
         https = self.https or PublicHttps()
         until = time.monotonic() + https.seconds
-        asked = [url for weights in lacking for url in self._download(weights, replace(https, until=until))]
-        return not all(map(_is_common, asked))
+        asked = [self._download(weights, replace(https, until=until)) for weights in lacking]
+        return not all(map(_are_common, asked))
 
     def add(self, weights: WeightsFile, pieces: Iterable[bytes]) -> bool:
         """Keep a file; False, and nothing is kept, where its bytes are not those of the manifest."""
@@ -150,10 +156,10 @@ class WeightsCache:
                 raise self._fault(weights, error, asked) from error
         return asked
 
-    def _fault(self, weights: WeightsFile, error: AgentFault, asked: Iterable[str]) -> AgentFault:
+    def _fault(self, weights: WeightsFile, error: AgentFault, asked: Sequence[str]) -> AgentFault:
         """The fault of a file that cannot be had; its owner's if a host is somebody's own and others are reached."""
         words = f"weights {weights.file}: {error}"
-        asked_owner = not all(map(_is_common, asked))
+        asked_owner = not _are_common(asked)
         is_owners = error.verdict is Verdict.INTERNAL_ERROR and asked_owner and self.other_host_answers()
         fault = RegistryFault(words) if is_owners else AgentFault(error.verdict, words)
         fault.asked_owner = asked_owner

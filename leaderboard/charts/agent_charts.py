@@ -31,7 +31,7 @@ _CURVE_WIDTH, _CURVE_HEIGHT = 240, 60
 CURVE_POINTS = 200
 
 
-class ReturnSpread(NamedTuple):
+class ValueSpread(NamedTuple):
     """Summary statistics of the returns of a result."""
 
     least: float
@@ -46,7 +46,7 @@ class ReturnSpread(NamedTuple):
     """Population standard deviation."""
 
 
-def value_spreads(samples: Sequence[Sequence[float]]) -> list[tuple[ReturnSpread, str]]:
+def value_spreads(samples: Sequence[Sequence[float]]) -> list[tuple[ValueSpread, str]]:
     """The summary statistics of each result's returns, and a histogram of them as one outline.
 
     The outline is hidden from screen readers, since the numbers stand beside it. Results with equally many returns are
@@ -55,7 +55,7 @@ def value_spreads(samples: Sequence[Sequence[float]]) -> list[tuple[ReturnSpread
     Args:
         samples: the returns of each result, at least one each.
     """
-    by_index: dict[int, tuple[ReturnSpread, str]] = {}
+    by_index: dict[int, tuple[ValueSpread, str]] = {}
     for chosen in by_length(samples):
         ordered = sorted_values([samples[i] for i in chosen], None)
         # The difference of the largest floats overflows.
@@ -64,13 +64,13 @@ def value_spreads(samples: Sequence[Sequence[float]]) -> list[tuple[ReturnSpread
     return [by_index[index] for index in range(len(samples))]
 
 
-def _spreads(ordered: Floats) -> list[ReturnSpread]:
+def _spreads(ordered: Floats) -> list[ValueSpread]:
     """Of ascending values, shape (results, episodes)."""
     means = row_sums(ordered) / ordered.shape[1]
     deviations = np.sqrt(((ordered - means[:, np.newaxis]) ** 2).mean(axis=1))
     quartiles = [_quantile(ordered, share).tolist() for share in (0.25, 0.5, 0.75)]
     columns = (ordered[:, 0].tolist(), *quartiles, ordered[:, -1].tolist(), means.tolist(), deviations.tolist())
-    return [ReturnSpread(*values) for values in zip(*columns, strict=True)]
+    return [ValueSpread(*values) for values in zip(*columns, strict=True)]
 
 
 def _quantile(ordered: Floats, share: float) -> Floats:

@@ -6,6 +6,7 @@ from evaluator.host.loading.yaml_loader import MAX_CHALLENGE_BYTES, nearest_line
 from evaluator.model.base import nearest
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.owners import KeyPath
+from leaderboard.text.urls import SITE_PAGES
 from scripts.console import CommandError
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS
@@ -36,7 +37,7 @@ def _missing_terms(checkout: Checkout) -> Iterator[tuple[KeyPath, str]]:
     terms = checkout.challenge.people.terms
     if terms is None or terms.startswith(("https://", "http://")) or (checkout.root / terms).is_file():
         return
-    page = f"site/pages/{terms}"
+    page = f"{SITE_PAGES}{terms}"
     meant = f"; did you mean '{page}'?" if (checkout.root / page).is_file() else "; add it, or write a web address"
     yield ("people", "terms"), f"there is no file {terms!r}{meant}"
 

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result, SandboxKind, Tier
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.charts.agent_charts import ReturnSpread
+from leaderboard.charts.agent_charts import ValueSpread
 from leaderboard.charts.interval_charts import ChartScale, interval_element
 from leaderboard.core.standings import TaskRow
 from leaderboard.pages.agent.agent_profile import AgentProfile, TaskResult
@@ -21,7 +21,7 @@ from leaderboard.text import format, urls
 from leaderboard.text.escape_html import escape_line, linked_line
 from leaderboard.text.format import NONE, day, number, ranks, span, superseded_reason, tries_mark
 
-DrawnReturns = Iterable[tuple[Task, Result, tuple[ReturnSpread, str]]]
+DrawnReturns = Iterable[tuple[Task, Result, tuple[ValueSpread, str]]]
 """Each with the statistics of the result's returns, and their histogram."""
 _WAITS = "<td></td><td></td><td>waiting</td>"
 _NO_ROW = f"<td>{NONE}</td><td>{NONE}</td><td></td>"
@@ -117,7 +117,7 @@ class TableRows:
         return cells
 
 
-def _returns(shared: _TaskCells, result: Result, drawn: tuple[ReturnSpread, str]) -> str:
+def _returns(shared: _TaskCells, result: Result, drawn: tuple[ValueSpread, str]) -> str:
     spread, outline = drawn
     lengths, count = result.lengths, len(result.returns)
     numbers = [number(value, shared.decimals) for value in spread]

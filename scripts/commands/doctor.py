@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -79,7 +80,7 @@ def _print_findings(findings: list[SettingFinding], refusals: dict[str, str], na
 def commands(finding: SettingFinding, name: str) -> list[str]:
     """The changes as `gh api` commands, ready to paste."""
     return [
-        f"gh api -X {change.method} repos/{name}{change.path} --input - <<< '{json.dumps(change.body)}'"
+        f"gh api -X {change.method} repos/{name}{change.path} --input - <<< {shlex.quote(json.dumps(change.body))}"
         for change in finding.changes
     ]
 
@@ -98,7 +99,7 @@ def _print_local_findings(checkout: Checkout, name: str) -> None:
         if checkout.challenge.runners.sandbox == "gvisor" and (fault := engine.gvisor_fault()):
             say(f"{_STATE_MARKS[SettingState.CHOICE]} this machine's container engine: {fault}; 'pullrank gvisor --install'")
     owners = checkout.root / ".github" / "CODEOWNERS"
-    if not name.startswith("pullrank/") and owners.exists() and OWNERS_PLACEHOLDER in owners.read_text(encoding="utf-8"):
+    if not name.startswith("pullrank/") and owners.is_file() and OWNERS_PLACEHOLDER.encode() in owners.read_bytes():
         owner = name.split("/")[0]
         mark = _STATE_MARKS[SettingState.MISSING]
         say(f"{mark} CODEOWNERS: still has {OWNERS_PLACEHOLDER}; run 'pullrank init --owner {owner}'")

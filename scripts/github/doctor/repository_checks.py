@@ -1,5 +1,6 @@
 """Checks of the repository itself, and of what protects branches, environments and their secrets, and reports of holes."""
 
+from fnmatch import fnmatchcase
 from typing import Any
 
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE
@@ -179,16 +180,27 @@ def check_data_rules(github: GitHub, place: SettingLocation) -> SettingFinding:
 def main_only_policy(github: GitHub, name: str) -> tuple[bool, tuple[SettingChange, ...]]:
     """Whether only main may use an environment, and changes to make it so; none if a person decided otherwise."""
     path = f"/environments/{name}"
-    policy = (github.setting(path) or {}).get("deployment_branch_policy") or {}
+    environment = github.setting(path) or {}
+    policy = environment.get("deployment_branch_policy") or {}
     custom = bool(policy.get("custom_branch_policies"))
     listed = github.setting(f"{path}/deployment-branch-policies") if custom else None
     allowed = {policy_entry.get("name") for policy_entry in (listed or {}).get("branch_policies", [])}
     named = {"deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True}}
-    only = SettingChange("PUT", path, named)
+    only = SettingChange("PUT", path, _deployment_protection(environment) | named)
     main = SettingChange("POST", f"{path}/deployment-branch-policies", {"name": "main"})
-    good = bool(policy.get("protected_branches")) or allowed == {"main"}
+    # "Protected branches" are not main alone: where none has protection of the older kind, GitHub lets all of them deploy.
     # Another branch on the list is a person's decision: only a person removes it.
-    return good, () if allowed - {"main"} else (only, main)
+    return allowed == {"main"}, () if allowed - {"main"} else (only, main)
+
+
+def _deployment_protection(environment: dict[str, Any]) -> dict[str, Any]:
+    """The waiting time and reviewers of an environment as a request names them; one that does not could remove them."""
+    kept: dict[str, Any] = {}
+    for rule in environment.get("protection_rules") or ():
+        kept |= {name: rule[name] for name in ("wait_timer", "prevent_self_review") if name in rule}
+        if rule.get("type") == "required_reviewers":
+            kept["reviewers"] = [{"type": each["type"], "id": each["reviewer"]["id"]} for each in rule["reviewers"]]
+    return kept
 
 
 @check("Environment github-pages", "settings/environments", "github-pages › Deployment branches: main only")
@@ -277,9 +289,36 @@ def _ruleset(name: str, include: list[str], rules: list[dict[str, Any]]) -> dict
 
 
 def _ruleset_change(github: GitHub, ruleset: dict[str, Any]) -> SettingChange:
-    """The request that makes a ruleset, or brings an older one of that name to its state: two may not share a name."""
+    """The request that makes a ruleset, or adds to an older one of that name what it lacks: two may not share a name.
+
+    What a host added to it stays, such as a second approval or a required check; what he made weaker does not.
+    """
     older = next((each["id"] for each in github.settings("/rulesets") if each.get("name") == ruleset["name"]), None)
-    return SettingChange("PUT", f"/rulesets/{older}", ruleset) if older else SettingChange("POST", "/rulesets", ruleset)
+    if not older:
+        return SettingChange("POST", "/rulesets", ruleset)
+    kept = github.setting(f"/rulesets/{older}") or {}
+    rules = {rule["type"]: rule for rule in kept.get("rules", ())}
+    rules |= {rule["type"]: _both(rule, rules.get(rule["type"], {})) for rule in ruleset["rules"]}
+    included = kept.get("conditions", {}).get("ref_name", {}).get("include", ())
+    include = list(dict.fromkeys((*ruleset["conditions"]["ref_name"]["include"], *included)))
+    body = ruleset | {"rules": list(rules.values()), "conditions": {"ref_name": {"include": include, "exclude": []}}}
+    if "bypass_actors" in kept:
+        body["bypass_actors"] = list(filter(_is_administrator, kept["bypass_actors"] or ()))
+    return SettingChange("PUT", f"/rulesets/{older}", body)
+
+
+def _both(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+    """A rule that asks for what each of two rules of one type asks for."""
+    if "parameters" not in ours:
+        return ours
+    parameters = dict(theirs.get("parameters") or {})
+    for name, wanted in ours["parameters"].items():
+        value = parameters.get(name, wanted)
+        if isinstance(wanted, list):
+            parameters[name] = [item for item in wanted if item in value] or wanted
+        else:
+            parameters[name] = max(wanted, value)
+    return {**ours, "parameters": parameters}
 
 
 def _is_ruled(github: GitHub, refs: set[str], wanted: set[str]) -> bool:
@@ -291,9 +330,14 @@ def _is_ruled(github: GitHub, refs: set[str], wanted: set[str]) -> bool:
         ruleset = github.setting(f"/rulesets/{summary['id']}") or {}
         names = ruleset.get("conditions", {}).get("ref_name", {})
         is_of_all = all(map(_is_administrator, ruleset.get("bypass_actors") or ()))
-        if is_of_all and refs & set(names.get("include", [])) and not refs & set(names.get("exclude", [])):
+        if is_of_all and refs & set(names.get("include", [])) and not _leaves_out(refs, names.get("exclude", [])):
             rules |= {rule["type"] for rule in ruleset.get("rules", [])}
     return wanted <= rules
+
+
+def _leaves_out(refs: set[str], excluded: list[str]) -> bool:
+    """Whether a pattern is of one of the refs, which may be patterns, too."""
+    return any(fnmatchcase(ref, pattern) or fnmatchcase(pattern, ref) for ref in refs for pattern in excluded)
 
 
 def _is_administrator(actor: dict[str, Any]) -> bool:

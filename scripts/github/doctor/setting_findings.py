@@ -74,7 +74,7 @@ Check = Callable[[GitHub], SettingFinding]
 
 
 def check(name: str, page: str, click: str) -> Callable[[Callable[[GitHub, SettingLocation], SettingFinding]], Check]:
-    """Make a check from a function; if GitHub refuses to answer, that is the finding, and the other checks go on."""
+    """Make a check from a function; an answer that is refused or odd is a finding, and the others go on."""
 
     def made(function: Callable[[GitHub, SettingLocation], SettingFinding]) -> Check:
         place = SettingLocation(name, page, click)
@@ -88,6 +88,9 @@ def check(name: str, page: str, click: str) -> Callable[[Callable[[GitHub, Setti
                     raise
                 why = "the plan does not have it, or the token may not see it" if status in (403, 404) else "try again later"
                 return place.finding(SettingState.UNKNOWN, f"Could not be looked at ({why}): {error}")
+            except (AttributeError, LookupError, TypeError, ValueError) as error:
+                message = f"GitHub's answer has another shape than we know ({type(error).__name__}): look for yourself."
+                return place.finding(SettingState.UNKNOWN, message)
 
         return looked
 

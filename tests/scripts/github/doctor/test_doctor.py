@@ -1,6 +1,7 @@
 """`pullrank doctor` over the stand-in: what a fresh repository lacks, and that --fix mends exactly that."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from scripts.console import CommandError
 from scripts.github.api.client import GitHub, GitHubError
 from scripts.github.doctor import actions_checks
 from scripts.github.doctor.actions_checks import USED_ACTIONS, WORKFLOW_EVENTS, check_reach, check_runners, runner_checks
-from scripts.github.doctor.repository_checks import DATA_RULES, check_identity, season_checks
+from scripts.github.doctor.repository_checks import DATA_RULES, MAIN_RULES, check_identity, main_only_policy, season_checks
 from scripts.github.doctor.setting_findings import Check, SettingFinding, SettingState, apply_repairs
 from tests.github.server import GitHubStandIn
 from tests.github.settings import FRESH
@@ -394,6 +395,106 @@ def test_a_branch_that_somebody_allowed_to_deploy_is_left_to_a_person() -> None:
     assert (finding.state, finding.changes) == (SettingState.MISSING, ())
 
 
+@pytest.mark.parametrize("exclude", ["refs/heads/ma*", "refs/heads/**", "~DEFAULT_BRANCH", "refs/heads/[lm]ain"])
+def test_rules_that_leave_out_main_by_a_pattern_do_not_hold_for_it(exclude: str) -> None:
+    table = ruleset(conditions={"ref_name": {"include": ["~ALL"], "exclude": [exclude]}})
+
+    assert states(inspect_settings(table))["Rules for main"] == "missing"
+
+
+@pytest.mark.parametrize("exclude", ["refs/heads/res*", "refs/heads/traces-2026", "refs/heads/t*", "refs/heads/weights"])
+def test_rules_that_leave_out_some_records_do_not_hold_for_them(exclude: str) -> None:
+    table = ruleset(conditions={"ref_name": {"include": ["~ALL"], "exclude": [exclude, "refs/heads/dev*"]}})
+    other = ruleset(conditions={"ref_name": {"include": ["~ALL"], "exclude": ["refs/heads/dev*"]}})
+
+    assert states(inspect_settings(table))["Rules for results"] == "missing"
+    assert states(inspect_settings(other))["Rules for results"] == "good"
+
+
+def test_what_a_host_added_to_our_rules_is_kept(github: GitHub, standin: GitHubStandIn) -> None:
+    apply_repairs(github, CHECKS)
+    listed = standin.world.settings["listed"]
+    path, older = next((path, each) for path, each in listed.items() if each.get("name") == MAIN_RULES)
+    reviewers = [{"file_patterns": ["*.md"], "minimum_approvals": 1, "reviewer": {"id": 4, "type": "Team"}}]
+    for rule in older["rules"]:
+        if rule["type"] == "pull_request":
+            rule["parameters"] = {
+                **rule["parameters"], "required_approving_review_count": 2, "require_code_owner_review": False,
+                "allowed_merge_methods": ["squash", "rebase"], "required_reviewers": reviewers,
+            }  # fmt: skip
+    checks = {"type": "required_status_checks", "parameters": {
+        "strict_required_status_checks_policy": True, "required_status_checks": [{"context": "pullrank"}],
+    }}  # fmt: skip
+    older["rules"] = [checks, *(rule for rule in older["rules"] if rule["type"] != "deletion")]
+    older["conditions"]["ref_name"]["include"].append("refs/heads/release")
+    older["bypass_actors"] = [{"actor_id": 7, "actor_type": "Integration", "bypass_mode": "always"}]
+    assert one(github, "Rules for main").state is SettingState.MISSING
+
+    assert apply_repairs(github, CHECKS) == {"Rules for main": ""}
+
+    kept = listed[path]
+    rules = {rule["type"]: rule.get("parameters") for rule in kept["rules"]}
+    assert rules.keys() == {"required_status_checks", "deletion", "non_fast_forward", "pull_request"}
+    assert rules["required_status_checks"] == checks["parameters"]
+    asked = rules["pull_request"]
+    assert (asked["required_approving_review_count"], asked["require_code_owner_review"]) == (2, True)
+    assert asked["allowed_merge_methods"] == ["squash"]
+    assert asked["required_reviewers"] == reviewers
+    assert "refs/heads/release" in kept["conditions"]["ref_name"]["include"]
+    assert kept["bypass_actors"] == []
+    assert one(github, "Rules for main").state is SettingState.GOOD
+
+
+@pytest.mark.parametrize("environment", ["github-pages", "season"])
+def test_who_must_approve_a_deployment_is_kept(github: GitHub, standin: GitHubStandIn, environment: str) -> None:
+    """A request that names no reviewers could remove them."""
+    rules = [
+        {"id": 1, "node_id": "a", "type": "wait_timer", "wait_timer": 30},
+        {"id": 2, "node_id": "b", "type": "required_reviewers", "prevent_self_review": True, "reviewers": [
+            {"type": "User", "reviewer": {"id": 17}}, {"type": "Team", "reviewer": {"id": 4}},
+        ]},
+    ]  # fmt: skip
+    table = SettingsTable(**{f"/environments/{environment}": {"deployment_branch_policy": None, "protection_rules": rules}})
+
+    _, (change, _) = main_only_policy(table, environment)
+
+    assert change.body == {
+        "wait_timer": 30, "prevent_self_review": True, "reviewers": [{"type": "User", "id": 17}, {"type": "Team", "id": 4}],
+        "deployment_branch_policy": {"protected_branches": False, "custom_branch_policies": True},
+    }  # fmt: skip
+
+
+def test_protected_branches_are_not_main_alone() -> None:
+    """Where no branch has protection of the older kind, GitHub lets all of them deploy."""
+    path = "/environments/github-pages"
+    table = SettingsTable(
+        **{path: {"deployment_branch_policy": {"protected_branches": True, "custom_branch_policies": False}}}
+    )
+    finding = one(table, "Environment github-pages")
+
+    assert finding.state is SettingState.MISSING
+    assert [change.method for change in finding.changes] == ["PUT", "POST"]
+
+
+@pytest.mark.parametrize("answer", ["text", 7, ["list"], {"bypass_actors": 1, "rules": [{}]}, {"conditions": None}])
+def test_an_answer_of_another_shape_ends_no_other_check(answer: Any) -> None:
+    ok = {"id": 1, "enforcement": "active", "target": "branch"}
+    found = states(inspect_settings(SettingsTable(**{"/rulesets": [ok], "/rulesets/1": answer, "/pages": answer})))
+
+    assert len(found) == len(CHECKS)
+    assert found["Rules for main"] in ("unknown", "missing")
+    assert found["Pages"] in ("unknown", "missing")
+
+
+def test_a_command_to_paste_runs_nothing_of_an_answer() -> None:
+    listed = {"patterns_allowed": ["x'; touch pwned; '"]}
+    table = SettingsTable(**{"/actions/permissions": {"enabled": True, "allowed_actions": "selected"}, SELECTED: listed})
+    (line,) = doctor.commands(one(table, "Allowed actions"), REPOSITORY)
+
+    *_, body = shlex.split(line)
+    assert json.loads(body)["patterns_allowed"] == listed["patterns_allowed"]
+
+
 def test_merging_keeps_at_least_one_method() -> None:
     finding = one(SettingsTable(**{"": {"allow_rebase_merge": True}}), "Merge methods")
 
@@ -542,6 +643,12 @@ def test_the_command_mends_and_is_then_content(
 ) -> None:
     assert doctor.run(fix=True, token="bot-token", api=standin.address) == 0
     assert "Nothing is missing." in capsys.readouterr().err
+
+
+def test_owners_in_another_encoding_are_no_fault_of_ours(board: Path, standin: GitHubStandIn) -> None:
+    (board / ".github" / "CODEOWNERS").write_bytes(b"* @caf\xe9\n")
+
+    assert doctor.run(fix=True, token="bot-token", api=standin.address) == 0
 
 
 @pytest.mark.parametrize("fix", [False, True])

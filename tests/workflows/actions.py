@@ -68,13 +68,16 @@ class Actions:
         return {}
 
     def setup_python(self, machine: Machine, inputs: dict[str, Any]) -> dict[str, str]:
-        """A `.venv` that has everything already, over the sources of this checkout."""
+        """A `.venv` that has everything already, over the sources of this checkout; uv has nothing left to do."""
         place = machine.workspace / ".venv"
         (place / "bin").mkdir(parents=True)
         command = place / "bin" / "pullrank"
         command.write_text(COMMAND.format(workspace=machine.workspace, python=sys.executable))
         command.chmod(command.stat().st_mode | stat.S_IXUSR)
         (place / "bin" / "python").symlink_to(sys.executable)
+        uv = machine.workspace / "build" / "uv" / "bin" / "uv"
+        uv.parent.mkdir(parents=True)
+        uv.touch()
         (place / "runtime.done").touch()
         return {}
 

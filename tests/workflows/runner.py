@@ -231,7 +231,7 @@ class Runner:
         names = ("event_name", "repository", "repository_id", "sha", "ref", "run_id", "run_attempt", "api_url", "server_url")
         return {
             **{name: os.environ[name] for name in KEPT if name in os.environ},
-            **{f"GITHUB_{name.upper()}": str(github[name]) for name in names},
+            **{f"GITHUB_{name.upper()}": str(github[name]) for name in names}, "PULLRANK_PACE": "0",
             "HOME": str(machine.temp.parent), "RUNNER_TEMP": str(machine.temp), "CI": "true", "GITHUB_ACTIONS": "true",
             "GITHUB_EVENT_PATH": str(event), "GITHUB_WORKSPACE": str(machine.workspace),
             "GITHUB_OUTPUT": str(command_files["output"]), "GITHUB_STEP_SUMMARY": str(command_files["summary"]),

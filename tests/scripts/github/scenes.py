@@ -63,6 +63,7 @@ class Scene:
             "GITHUB_REPOSITORY_ID": str(REPOSITORY_ID), "GITHUB_SHA": self.clone.head,
             "GITHUB_API_URL": self.standin.address, "GITHUB_TOKEN": "bot-token",
             "GITHUB_STEP_SUMMARY": str(self.place / "summary.md"), "GITHUB_WORKSPACE": str(self.clone.path),
+            "PULLRANK_PACE": "0",
         }  # fmt: skip
 
     def context(self, event: str = "schedule", payload: Mapping[str, Any] | None = None, run_id: int = NOW) -> BotContext:

@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -619,6 +620,7 @@ def test_no_strangers_workflow_reaches_the_hosts_machines_unseen(
 
 @pytest.fixture
 def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(doctor, "GitHub", partial(GitHub, pace=0))
     (tmp_path / "challenge.yml").write_text(CHALLENGE)
     (tmp_path / ".github").mkdir()
     (tmp_path / ".github" / "CODEOWNERS").write_text("* @pullrank/maintainers\n")

@@ -1,11 +1,13 @@
 """Choice of opponents in a game with too many players for everybody to play everybody.
 
 Each player needs `opponents` others, of different owners. They stay chosen once a duel is recorded, so the wanted set
-settles. A player that lacks opponents chooses in two steps. It takes the baselines and, up to half of what it needs, others
-spread evenly over the order of strength, by lot within each part of it: else a player could be made to beat just those that
-it will meet. Then, once rated, it takes those whose duel is most informative by the present ratings. A new player therefore
-costs its own `opponents` duels and nobody else any. After the end of submissions everybody chooses once more, all by lot:
-by ratings, a player made to beat those of one strength, and rated by its lots as one of them, would meet these.
+settles. A player that lacks opponents takes the baselines and others spread evenly over the order of strength, by lot within
+each part of it: else a player could be made to beat just those that it will meet. A new player therefore costs its own
+`opponents` duels and nobody else any. After the end of submissions everybody chooses once more.
+
+Nobody is chosen because its rating is near, though such a duel tells the most. Whoever was lucky at first would meet others
+that were lucky, which hides their luck, and no interval knows of that; and a player made to beat those of one strength, and
+rated by its lots as one of them, would meet these.
 """
 
 import hashlib
@@ -20,8 +22,7 @@ from leaderboard.core.arrays import Bools, Floats, Indices
 from leaderboard.core.entry import Entry
 from leaderboard.core.owners import OwnerGroups
 from leaderboard.core.version_folders import VersionFolders
-from leaderboard.ratings.davidson import chances
-from leaderboard.ratings.fit_ratings import ELO_SCALE, RatedPlayers, anchor_candidates, is_named, rate_players
+from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_candidates, is_named, rate_players
 from leaderboard.ratings.rated_duels import CountedDuel, Pair, version_of
 
 
@@ -47,7 +48,7 @@ def chosen_opponents(task: Task, given: MatchmakingInput, baselines: Sequence[st
     players = given.players
     rated = rate_players({version_of(player): "" for player in players}, given.last, anchor_candidates(task, baselines))
     table = _player_table(given, rated, baselines)
-    _choose(table, task.opponents, later=0 if given.final_beacon else task.opponents // 2)
+    _choose(table, task.opponents)
     return [(players[a], players[b]) for a, b in np.argwhere(np.triu(table.met)).tolist()]
 
 
@@ -64,10 +65,6 @@ class _PlayerTable:
     is_baseline: Bools
     theta: Floats
     """Logarithm of the strength; NaN without a rating."""
-    nu: float
-    """Davidson's ν: how often equals draw."""
-    gamma: float
-    """What moving first is worth, in log-odds."""
     lots: Sequence[tuple[str, str]]
     """What a player draws by: a beacon that nobody knew before the merge, or the end, and its digest."""
 
@@ -97,8 +94,6 @@ def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines
         owner=owner,
         is_baseline=np.array([any(is_named(version, name) for name in baselines) for version in position], dtype=np.bool_),
         theta=theta,
-        nu=rated.ratings.nu if rated else 1.0,
-        gamma=rated.ratings.moving_first.elo / ELO_SCALE if rated and rated.ratings.moving_first else 0.0,
         lots=[(given.final_beacon or given.last[version, version].duel.beacon, version.digest) for version in position],
     )
 
@@ -112,18 +107,13 @@ def _by_owner(given: MatchmakingInput) -> list[list[int]]:
     return list(positions.values())
 
 
-def _choose(table: _PlayerTable, opponents: int, later: int) -> None:
-    """Let every player in turn choose the opponents it lacks, `later` of them by ratings; being chosen counts too."""
+def _choose(table: _PlayerTable, opponents: int) -> None:
+    """Let every player in turn choose the opponents it lacks; being chosen counts too."""
     lacking = opponents - _owners_met(table, np.arange(len(table.met)))
-    # Whatever is recorded of a round: whoever is rated by a part of its first half is given the rest by lot, too.
-    is_in_first_half = lacking > later
     for player in range(len(lacking)):
         if lacking[player] <= 0:
             continue
-        if np.isfinite(table.theta[player]) and not is_in_first_half[player]:
-            chosen = _most_informative(table, player, lacking)
-        else:
-            chosen = _spread(table, player, lacking, int(lacking[player]) - (later if is_in_first_half[player] else 0))
+        chosen = _spread(table, player, lacking)
         table.met[player, chosen] = table.met[chosen, player] = True
         changed = np.append(chosen, player)
         lacking[changed] = opponents - _owners_met(table, changed)
@@ -142,21 +132,6 @@ def _candidates(table: _PlayerTable, player: int) -> Indices:
     return np.flatnonzero(~(table.met[player] | table.barred[player]))
 
 
-def _most_informative(table: _PlayerTable, player: int, lacking: Indices) -> Indices:
-    """Baselines first, then the most informative duels; a duel that the other player lacks too is worth twice.
-
-    The information of a match about the difference of two players is the variance of its score (Fisher's information, as
-    the model is an exponential family); each side moves first in half of the matches. A player without a rating is taken to
-    be of median strength.
-    """
-    others = _candidates(table, player)
-    theta = np.where(np.isnan(table.theta), np.nanmedian(table.theta), table.theta)
-    leads = theta[others] - theta[player] + np.array([[table.gamma], [-table.gamma]])
-    worth = chances(leads, table.nu).variance.sum(axis=0) * np.where(lacking[others] > 0, 2, 1)
-    ordered = others[np.lexsort((others, -worth, ~table.is_baseline[others]))]
-    return ordered[np.argsort(~_is_another_owners(table, player, ordered), kind="stable")[: lacking[player]]]
-
-
 def _is_another_owners(table: _PlayerTable, player: int, others: Indices) -> Bools:
     """Which are the first of an owner that it has not met: of folders as strong as a rival one owner could have many."""
     owner, first = table.owner[others], np.zeros(len(others), dtype=np.bool_)
@@ -164,11 +139,11 @@ def _is_another_owners(table: _PlayerTable, player: int, others: Indices) -> Boo
     return first & ~np.isin(owner, table.owner[table.met[player]])
 
 
-def _spread(table: _PlayerTable, player: int, lacking: Indices, wanted: int) -> Indices:
-    """Baselines first, then one player of each part of the order of strength, unrated players last; `wanted` in all."""
-    others = _candidates(table, player)
+def _spread(table: _PlayerTable, player: int, lacking: Indices) -> Indices:
+    """As many as it lacks: baselines first, then one player of each part of the order of strength, unrated players last."""
+    others, wanted = _candidates(table, player), int(lacking[player])
     is_baseline = table.is_baseline[others]
-    first = others[is_baseline][: max(wanted, 0)]
+    first = others[is_baseline][:wanted]
     rest = others[~is_baseline]
     # Where nobody is rated each player starts counting after itself, so that not all choose the same.
     behind = np.where(np.isnan(table.theta), (np.arange(len(table.theta)) - player) % len(table.theta), 0)
@@ -177,7 +152,7 @@ def _spread(table: _PlayerTable, player: int, lacking: Indices, wanted: int) -> 
     of_others = strongest[_is_another_owners(table, player, strongest)]
     chosen = of_others if len(of_others) >= wanted - len(first) else strongest
     ordered = chosen[np.lexsort((chosen, behind[chosen], table.theta[chosen]))]
-    parts = np.array_split(ordered, max(wanted - len(first), 1)) if wanted > len(first) else []
+    parts = np.array_split(ordered, wanted - len(first)) if wanted > len(first) else []
     return np.concatenate([first, *(_drawn(table, player, part, lacking) for part in parts)])
 
 

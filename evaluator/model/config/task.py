@@ -108,7 +108,7 @@ class Task(Frozen):
     clock: ClockSettings = ClockSettings()
     """Games only: how long a player may think."""
     opponents: int = Field(default=20, ge=1, le=1000)
-    """Games only: with more players than that, each plays that many, the most informative ones."""
+    """Games only: with more players than that, each plays that many, drawn by lot."""
     anchor: LongLine | None = None
     """Games only: the player rated 0, an example's folder or `login/agent`; the first baseline that plays when left out."""
     code_before: Digest | None = None

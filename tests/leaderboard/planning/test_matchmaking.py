@@ -121,10 +121,10 @@ def test_two_hundred_at_once_come_to_rest_with_little_more_than_half_their_needs
 
     rounds = world.settle()
 
-    assert len(rounds) == 3
-    assert 200 * 10 / 2 <= sum(rounds) <= 1.25 * 200 * 10 / 2
+    assert len(rounds) == 2
+    assert 200 * 10 / 2 <= sum(rounds) <= 1.3 * 200 * 10 / 2
     world.join("late")
-    assert world.settle() == [0, 5, 5]
+    assert world.settle() == [0, 10]
 
 
 def test_a_new_version_costs_its_opponents_and_one_more_for_each_who_lacks_one_now():
@@ -197,7 +197,7 @@ def test_a_duel_that_failed_on_our_side_stays_chosen():
     assert set(names(pairs[:3])) <= set(names(again))
 
 
-def test_a_newcomer_meets_the_baseline_and_opponents_of_every_strength_then_its_equals():
+def test_a_newcomer_meets_the_baseline_and_opponents_of_every_strength():
     world = World(make.game(opponents=8))
     world.join("base")
     for i in range(40):
@@ -208,18 +208,12 @@ def test_a_newcomer_meets_the_baseline_and_opponents_of_every_strength_then_its_
     world.strength["zoe"] = 900.0
     world.play(world.wanted())
 
-    first = world.wanted()
-    others = [next(entry for entry in pair if entry.login != "zoe").login for pair in first]
+    others = [next(entry for entry in pair if entry.login != "zoe").login for pair in world.wanted()]
     assert "base" in others
-    thirds = sorted(int(login[4:]) for login in others if login != "base")
-    assert len(thirds) == 3
-    assert thirds[0] < 16 < thirds[-1]
-
-    world.play(first)
-    second = world.wanted()
-    equals = [next(entry for entry in pair if entry.login != "zoe").login for pair in second]
-    assert len(equals) == 4
-    assert np.mean([world.strength[login] for login in equals]) > np.mean([world.strength[login] for login in others])
+    order = sorted(int(login[4:]) for login in others if login != "base")
+    assert len(order) == 7
+    assert order[0] < 10
+    assert order[-1] > 30
 
 
 def test_an_owner_with_many_folders_is_one_opponent():
@@ -233,7 +227,7 @@ def test_an_owner_with_many_folders_is_one_opponent():
     world.settle()
     world.join("rival")
 
-    assert world.settle() == [0, 5, 5]
+    assert world.settle() == [0, 10]
 
 
 @pytest.mark.attack(
@@ -249,19 +243,17 @@ def test_a_newcomer_meets_the_strongest_folder_of_an_owner():
         owner=np.array([0, 1, 2, 2]),
         is_baseline=nobody[0],
         theta=np.array([np.nan, 0.0, -3.0, 3.0]),
-        nu=0.0,
-        gamma=0.0,
         lots=[("a" * 40, str(i)) for i in range(4)],
     )
 
-    assert set(opponents._spread(table, 0, np.ones(4, dtype=int), 2).tolist()) == {1, 3}
+    assert set(opponents._spread(table, 0, np.full(4, 2)).tolist()) == {1, 3}
 
 
 @pytest.mark.attack(
-    "player_made_to_beat_whom_it_will_meet", family="people", outcome="half of them are drawn after the merge",
+    "player_made_to_beat_whom_it_will_meet", family="people", outcome="all but the baselines are drawn after the merge",
     tries="Computes whom a new player will meet, where there are too many, and enters one that beats just those.",
 )  # fmt: skip
-def test_nobody_knows_before_the_merge_whom_a_new_player_meets_first():
+def test_nobody_knows_before_the_merge_whom_a_new_player_meets():
     world = settled_world(30)
     world.join("eve")
     eve = world.entries[-1]
@@ -272,17 +264,17 @@ def test_nobody_knows_before_the_merge_whom_a_new_player_meets_first():
         return {a.login if b.login == "eve" else b.login for a, b in pairs if (a.login == "eve") != (b.login == "eve")}
 
     draws = [frozenset(opponents_of_eve(f"{i:040x}")) for i in range(20)]
-    assert {len(drawn) for drawn in draws} == {3}
+    assert {len(drawn) for drawn in draws} == {6}
     assert len(set(draws)) == 20
     assert len(frozenset.union(*draws)) > 20
     assert opponents_of_eve(f"{7:040x}") == draws[7]
 
 
 @pytest.mark.attack(
-    "opponents_chosen_after_a_part_of_a_round", family="people", outcome="the rest of the first half is drawn, too",
+    "opponents_chosen_after_a_part_of_a_round", family="people", outcome="the rest is drawn, too",
     tries="Is rated by the few duels for which a round had time, and meets those near its rating instead of a lot's.",
 )  # fmt: skip
-def test_who_played_a_part_of_the_first_half_is_given_the_rest_by_lot():
+def test_who_played_a_part_of_a_round_is_given_the_rest_by_lot():
     world = settled_world(30)
     world.join("eve")
     eve, drawn = world.entries[-1], set()
@@ -292,7 +284,7 @@ def test_who_played_a_part_of_the_first_half_is_given_the_rest_by_lot():
         pairs = wanted_pairings(GAME, world.entries, [*world.duels, *played], season="1")
         drawn.add(frozenset(name for name in names(pairs) if "eve" in name))
 
-    assert {len(each) for each in drawn} == {4}
+    assert {len(each) for each in drawn} == {7}
     assert len(drawn) > 7
 
 
@@ -308,24 +300,6 @@ def test_the_order_of_input_never_matters():
         shuffled = [random.Random(seed).sample(values, k=len(values)) for values in (world.entries, world.duels)]
 
         assert wanted_pairings(GAME, *shuffled, season="1") == expected
-
-
-@pytest.mark.parametrize(("gamma", "chosen"), [(0.0, 1), (5.0, 2)])
-def test_where_moving_first_decides_a_stronger_player_tells_more(gamma, chosen):
-    """Against an equal the first mover wins anyway; a lead of 5 makes half of the matches even."""
-    nobody = np.zeros((3, 3), dtype=bool)
-    table = opponents._PlayerTable(
-        met=nobody,
-        barred=np.eye(3, dtype=bool),
-        owner=np.arange(3),
-        is_baseline=nobody[0],
-        theta=np.array([0.0, 0.0, 5.0]),
-        nu=0.0,
-        gamma=gamma,
-        lots=[("a" * 40, str(i)) for i in range(3)],
-    )
-
-    assert opponents._most_informative(table, 0, np.ones(3, dtype=int)).tolist() == [chosen]
 
 
 @pytest.mark.attack(
@@ -365,16 +339,23 @@ def test_whom_a_player_meets_in_the_end_is_drawn_anew():
     "joins_last_to_meet_the_middle", family="people", outcome="whom it meets is drawn by lot",
     tries="Is merged just before the end, and made to beat those near the rating that its first lots give it.",
 )  # fmt: skip
-def test_whom_a_player_meets_in_the_end_does_not_follow_from_its_rating():
-    """Of 51 players that meet 20, one that beats the middle half, 26th against all, would else come 13th."""
-    rules = make.challenge(GAME).model_copy(update={"final": "1"})
+@pytest.mark.parametrize("is_final", [False, True])
+def test_whom_a_player_meets_does_not_follow_from_its_rating(is_final):
+    """Of 51 players that meet 20, one that beats the middle half, 26th against all, would else come 13th.
+
+    Of 50 equal players one in six was told apart from another before the end, where those who were lucky at first met.
+    """
+    rules = make.challenge(GAME).model_copy(update={"final": "1" if is_final else None})
     world = settled_world(30)
     world.join("late")
-    measurement, met = MeasurementContext(runtime_digest="0" * 64, beacon=f"{1:040x}"), []
-    while items := missing_work(rules, world.entries, [], measurement, world.duels):
+    beacon = f"{1:040x}" if is_final else "test"
+    measurement, met = MeasurementContext(runtime_digest="0" * 64, beacon=beacon), []
+    while items := [
+        item
+        for item in missing_work(rules, world.entries, [], measurement, world.duels)
+        if is_final or "late" in {entry.login for entry in item.entries}
+    ]:
         met.append(sum("late" in {entry.login for entry in item.entries} for item in items if not item.is_validation))
-        world.duels += [
-            make.duel(*item.entries, "wl", on=GAME, beacon=measurement.beacon, key=item.wanted.key()) for item in items
-        ]
+        world.duels += [make.duel(*item.entries, "wl", on=GAME, beacon=beacon, key=item.wanted.key()) for item in items]
 
     assert met == [0, GAME.opponents]

@@ -400,7 +400,7 @@ class GitHub:
         answer = self.query(f"{text}\n{rest}", {"owner": owner, "name": name, **variables})
         repository = (answer.get("data") or {}).get("repository")
         if not all(map(_hides_one_pull, answer.get("errors") or ())) or not isinstance(repository, dict):
-            raise CommandError(OUR_FAULT, f"GitHub did not answer a query: {_first_error(answer)}")
+            raise _given_up("GitHub did not answer a query", answer)
         return repository
 
     def mutate(self, changes: Sequence[GraphQLChange]) -> dict[int, str]:
@@ -436,8 +436,7 @@ class GitHub:
         )
         done, errors = answer.get("data"), answer.get("errors") or []
         if not isinstance(done, dict):
-            status = 0 if any(error.get("type") == "RATE_LIMITED" for error in errors) else SERVER_FAILURE
-            raise GitHubError(status, f"GitHub made no change: {_first_error(answer)}")
+            raise _given_up("GitHub made no change", answer)
         if (pause := self._pace * (len(changes) - 1)) > 0:
             self._sleep(pause)
         refused = {}
@@ -508,6 +507,12 @@ def _hides_one_pull(error: dict[str, Any]) -> bool:
     path = error.get("path") or ()
     is_gone = error.get("type") == "NOT_FOUND" and len(path) == 2
     return is_gone or (error.get("type") in ("NOT_FOUND", "FORBIDDEN") and "headRepository" in path)
+
+
+def _given_up(words: str, answer: dict[str, Any]) -> GitHubError:
+    """The error of an answer that is not complete: a smaller request may be answered, unless the hour's are used up."""
+    is_used_up = any(error.get("type") == "RATE_LIMITED" for error in answer.get("errors") or ())
+    return GitHubError(0 if is_used_up else SERVER_FAILURE, f"{words}: {_first_error(answer)}")
 
 
 def _first_error(answer: dict[str, Any]) -> str:

@@ -33,6 +33,8 @@ from scripts.github.api.responses import (
 STATUS_CONTEXT = "pullrank"
 DESCRIPTION_CHARACTERS = 140
 REQUEST_TRIES = 8
+# From this status on it is GitHub's side that failed, such as by work that took it too long.
+SERVER_FAILURE = 500
 LONGEST_WAIT = 300.0
 PAGE_ENTRIES, PAGES_READ = 100, 100
 # All that GitHub lists of the runs of a branch: a stranger's may come before ours.
@@ -398,17 +400,33 @@ class GitHub:
         answer = self.query(f"{text}\n{rest}", {"owner": owner, "name": name, **variables})
         repository = (answer.get("data") or {}).get("repository")
         if not all(map(_hides_one_pull, answer.get("errors") or ())) or not isinstance(repository, dict):
-            raise CommandError(OUR_FAULT, f"GitHub did not answer a query: {_first_error(answer)}")
+            raise _given_up("GitHub did not answer a query", answer)
         return repository
 
     def mutate(self, changes: Sequence[GraphQLChange]) -> dict[int, str]:
-        """Make several changes in one request, in order; returns why some were not made, by their position.
+        """Make several changes in order; returns why some were not made, by their position.
+
+        All are made in one request if GitHub does so much in one. From which size on it gives up is not documented, and
+        strangers choose how long some texts are: what it gave up is asked for again in halves.
 
         It takes as long as one request for each of them would, since GitHub limits what is written in a minute, too.
 
         Raises:
-            CommandError: GitHub refused all of them or could not be reached.
+            CommandError: GitHub refused all of them, could not be reached, or gives up even one of them alone.
         """
+        try:
+            refused, undone = self._mutate_together(changes)
+        except GitHubError as error:
+            if error.status < SERVER_FAILURE or len(changes) == 1:
+                raise
+            refused, undone = {}, list(range(len(changes)))
+        half = len(undone) // 2 if len(undone) == len(changes) else len(undone)
+        for part in filter(None, (undone[:half], undone[half:])):
+            refused |= {part[place]: why for place, why in self.mutate([changes[position] for position in part]).items()}
+        return refused
+
+    def _mutate_together(self, changes: Sequence[GraphQLChange]) -> tuple[dict[int, str], list[int]]:
+        """Make changes in one request; returns why some were refused, and which were left undone, by their position."""
         # GitHub names the type of a mutation's input after the mutation.
         types = (f"{change.name[0].upper()}{change.name[1:]}Input" for change in changes)
         declared = ", ".join(f"$v{i}: {name}!" for i, name in enumerate(types))
@@ -416,16 +434,20 @@ class GitHub:
         answer = self.query(
             f"mutation({declared}) {{ {fields} }}", {f"v{i}": change.input for i, change in enumerate(changes)}
         )
-        if not isinstance(answer.get("data"), dict):
-            raise CommandError(OUR_FAULT, f"GitHub made no change: {_first_error(answer)}")
+        done, errors = answer.get("data"), answer.get("errors") or []
+        if not isinstance(done, dict):
+            raise _given_up("GitHub made no change", answer)
         if (pause := self._pace * (len(changes) - 1)) > 0:
             self._sleep(pause)
         refused = {}
-        for error in answer.get("errors") or []:
+        for error in errors:
             place = str((error.get("path") or [""])[0])
             if place[1:].isdigit():
                 refused[int(place[1:])] = " ".join(str(error.get("message")).split())[:200]
-        return refused
+        undone = [place for place in range(len(changes)) if done.get(f"c{place}") is None and place not in refused]
+        if len(changes) == 1 and undone:
+            return {0: _first_error(answer)}, []
+        return refused, undone
 
     def _ask(self, method: str, path: str, body: Any = None, *, missing: bool = False) -> Any:
         """The answer to one request; None for 404 if `missing` allows it."""
@@ -485,6 +507,12 @@ def _hides_one_pull(error: dict[str, Any]) -> bool:
     path = error.get("path") or ()
     is_gone = error.get("type") == "NOT_FOUND" and len(path) == 2
     return is_gone or (error.get("type") in ("NOT_FOUND", "FORBIDDEN") and "headRepository" in path)
+
+
+def _given_up(words: str, answer: dict[str, Any]) -> GitHubError:
+    """The error of an answer that is not complete: a smaller request may be answered, unless the hour's are used up."""
+    is_used_up = any(error.get("type") == "RATE_LIMITED" for error in answer.get("errors") or ())
+    return GitHubError(0 if is_used_up else SERVER_FAILURE, f"{words}: {_first_error(answer)}")
 
 
 def _first_error(answer: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from scripts.github.api.client import STATUS_CONTEXT, GitHub
+from scripts.github.api.client import SERVER_FAILURE, STATUS_CONTEXT, GitHub, GitHubError
 from scripts.github.api.responses import GHOST, CommitStatus, IssueComment, PullRequest
 
 PULLS_PER_PAGE = 100
@@ -104,6 +104,7 @@ def _pages(github: GitHub, base: str, state: str, more: str) -> Iterator[list[Pu
 def read_pulls(github: GitHub, numbers: Sequence[int], *, with_status: bool = True) -> dict[int, PullSnapshot]:
     """Some pull requests as they are now, with their comments, in one request; without those that are not there.
 
+    What GitHub gives up in one request is asked for in halves: strangers choose how long and how many the comments are.
     Not every job may read statuses; one that asks for what it may not read gets no answer.
     """
     if not numbers:
@@ -111,7 +112,14 @@ def read_pulls(github: GitHub, numbers: Sequence[int], *, with_status: bool = Tr
     statuses = _STATUS_FIELDS if with_status else ""
     selection = f"...pull {_COMMENT_FIELDS} {statuses}"
     fields = " ".join(f"p{number}: pullRequest(number: {number}) {{ {selection} }}" for number in numbers)
-    repository = github.query_repository(fields, {}, "", _fragments(statuses))
+    try:
+        repository = github.query_repository(fields, {}, "", _fragments(statuses))
+    except GitHubError as error:
+        if error.status < SERVER_FAILURE or len(numbers) == 1:
+            raise
+        half = len(numbers) // 2
+        halves = (read_pulls(github, part, with_status=with_status) for part in (numbers[:half], numbers[half:]))
+        return {number: snapshot for part in halves for number, snapshot in part.items()}
     return {number: _parse_snapshot(node) for number in numbers if (node := repository[f"p{number}"])}
 
 

@@ -1,4 +1,5 @@
 import time
+from typing import Any
 
 import pytest
 
@@ -6,7 +7,7 @@ from evaluator.model.records.preview import Preview, PreviewedAgent
 from leaderboard.comments.comment_states import CommentContext, CommentState
 from scripts.console import CommandError
 from scripts.git.path_guard import GuardedPaths
-from scripts.github.api.client import COMMENTS_LISTED, GitHub, RequestLimit
+from scripts.github.api.client import COMMENTS_LISTED, GitHub, GitHubError, RequestLimit
 from scripts.github.pull_request import deliver, report_previews, slash_commands
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.judge_preview import PreviewCase
@@ -349,6 +350,59 @@ def test_a_change_that_github_refuses_is_said_and_fails_the_report(scene: Scene,
     assert scene.statuses(scene.world.pulls[number].head_sha) == []
     tell(scene, 100 + number)
     assert len(scene.bodies(number)) == 1
+
+
+@pytest.mark.attack(
+    "texts_too_much_for_one_request", family="bot", outcome="everybody is told, in smaller requests",
+    tries="Has pull requests with comments so long that GitHub gives up the request that writes them and those of others.",
+)  # fmt: skip
+@pytest.mark.parametrize("answer", ["502", "no data", "in part", "nothing read"])
+def test_what_is_too_much_for_one_request_is_told_in_several(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    numbers = refuse_many(scene)
+    whole, query = deliver.render_comment, GitHub.query
+
+    def render(state: CommentState, context: CommentContext) -> str:
+        return whole(state, context).ljust(60_000, "x")
+
+    def gives_up(github: GitHub, text: str, variables: dict[str, Any]) -> dict[str, Any]:
+        size = sum(len(given.get("body", "")) for given in variables.values() if isinstance(given, dict))
+        is_too_much = text.count("comments(") > 3 if answer == "nothing read" else size >= 200_000
+        if not is_too_much:
+            return query(github, text, variables)
+        if answer == "502":
+            raise GitHubError(502, "GitHub answered 502")
+        data = dict.fromkeys(f"c{place}" for place in range(len(variables))) if answer == "in part" else None
+        return {"data": data, "errors": [{"message": "Resource limits for this query exceeded."}]}
+
+    monkeypatch.setattr(deliver, "render_comment", render)
+    monkeypatch.setattr(GitHub, "query", gives_up)
+
+    tell(scene, 100 + numbers[-1])
+
+    assert [len(scene.bodies(number)) for number in numbers] == [1] * MANY
+    assert [scene.world.labelled[number] for number in numbers] == [["needs-review"]] * MANY
+    assert {scene.statuses(scene.world.pulls[number].head_sha)[0][0] for number in numbers} == {"failure"}
+
+
+def test_while_the_hour_is_used_up_nothing_is_asked_again_in_halves(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = refuse_many(scene)
+    query, asked = GitHub.query, list[str]()
+
+    def refuses(github: GitHub, text: str, variables: dict[str, Any]) -> dict[str, Any]:
+        if not text.startswith("mutation"):
+            return query(github, text, variables)
+        asked.append(text)
+        return {"errors": [{"type": "RATE_LIMITED", "message": "API rate limit exceeded"}]}
+
+    monkeypatch.setattr(GitHub, "query", refuses)
+
+    with pytest.raises(CommandError, match="could not be told"):
+        tell(scene, 100 + numbers[-1])
+
+    assert len(asked) == 1
+    assert [scene.bodies(number) for number in numbers] == [[]] * MANY
 
 
 def test_a_text_that_cannot_be_written_keeps_nobody_else_from_being_told(

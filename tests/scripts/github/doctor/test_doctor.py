@@ -648,7 +648,7 @@ def test_the_command_mends_and_is_then_content(
 
 
 def test_owners_in_another_encoding_are_no_fault_of_ours(board: Path, standin: GitHubStandIn) -> None:
-    (board / ".github" / "CODEOWNERS").write_bytes(b"* @caf\xe9\n")
+    (board / ".github" / "CODEOWNERS").write_bytes(b"* @m\xe9lanie\n")
 
     assert doctor.run(fix=True, token="bot-token", api=standin.address) == 0
 

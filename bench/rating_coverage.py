@@ -1,7 +1,7 @@
 """How often the intervals of ratings, rank intervals and named cycles are right, in simulated boards with fixed seeds.
 
-All boards go through `fit_ratings` and `find_cycle`, as recorded duels do. Each pair of players meets in one duel, and each
-side moves first in half of its matches.
+All boards go through `fit_ratings` and `find_cycle`, as recorded duels do. Two players meet in one duel, and each side moves
+first in half of its matches. All pairs meet, but for `lot_rows`, where the planning of the official run draws them.
 """
 
 import itertools
@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from bench.coverage_row import CoverageRow
-from leaderboard.core.arrays import Floats
+from leaderboard.core.arrays import Floats, Indices
+from leaderboard.planning.opponents import PlayerTable, draw_opponents
 from leaderboard.ratings.connectivity import find_cycle
 from leaderboard.ratings.davidson import chances
 from leaderboard.ratings.fit_ratings import ELO_SCALE, Ratings, fit_ratings, rating_order
@@ -22,6 +23,7 @@ STRENGTHS = np.linspace(0, 700, 8)
 ADVANTAGES = (0, 200, 400)
 EQUAL_PLAYERS = (8, 20, 50)
 CYCLE_PLAYERS = 21
+LOT_PLAYERS, LOT_OPPONENTS, ARRIVING_AT_ONCE = 40, 20, 4
 # Boards are drawn in blocks of this many, to save memory.
 BOARDS_AT_ONCE = 100
 
@@ -30,15 +32,19 @@ def simulate_boards(strengths: Floats, advantage: float, boards: int, seed: int)
     """Duels of all pairs in the form of `fit_ratings`, a board at a time; strengths and advantage are in Elo."""
     random = np.random.default_rng(seed)
     pairs = np.array(list(itertools.combinations(range(len(strengths)), 2)))
+    for start in range(0, boards, BOARDS_AT_ONCE):
+        yield from _played(random, strengths, advantage, pairs, min(BOARDS_AT_ONCE, boards - start))
+
+
+def _played(random: np.random.Generator, strengths: Floats, advantage: float, pairs: Indices, boards: int) -> Floats:
+    """Duels of some pairs, on several boards, shape (boards, rows, columns of `fit_ratings`)."""
     first = np.repeat([1, -1], len(pairs))
     pairs = np.tile(pairs, (2, 1))
     expected = chances((strengths[pairs[:, 0]] - strengths[pairs[:, 1]] + advantage * first) / ELO_SCALE, NU)
     win = expected.score - expected.tie / 2
     outcomes = np.stack([win, 1 - win - expected.tie, expected.tie], axis=1)
-    for start in range(0, boards, BOARDS_AT_ONCE):
-        count = min(BOARDS_AT_ONCE, boards - start)
-        for played in random.multinomial(MATCHES // 2, outcomes, size=(count, len(pairs))):
-            yield np.column_stack([pairs, played, first]).astype(np.float64)
+    results = random.multinomial(MATCHES // 2, outcomes, size=(boards, len(pairs)))
+    return np.stack([np.column_stack([pairs, played, first]) for played in results]).astype(np.float64)
 
 
 def _fits(strengths: Floats, advantage: float, boards: int, seed: int) -> list[Ratings]:
@@ -66,12 +72,42 @@ def advantage_rows(advantage: int, boards: int) -> list[CoverageRow]:
 
 def equal_rows(players: int, boards: int) -> list[CoverageRow]:
     """Rank intervals of equal players: the truth allows every place to each, and each is a best one."""
-    fits = _fits(np.zeros(players), 0, boards, seed=players)
+    return _equal_rows(_fits(np.zeros(players), 0, boards, seed=players), f"{players} equal players")
+
+
+def lot_rows(boards: int) -> list[CoverageRow]:
+    """The same where a player meets only some of the others, drawn when it arrives, and the ratings are known by then."""
+    random = np.random.default_rng(LOT_PLAYERS)
+    named = f"{LOT_PLAYERS} equal players who each meet {LOT_OPPONENTS} by lot"
+    return _equal_rows([_fit_of_arrivals(random) for _ in range(boards)], named)
+
+
+def _fit_of_arrivals(random: np.random.Generator) -> Ratings:
+    """The ratings after the last have arrived; each time everybody who lacks opponents draws them."""
+    met, theta = np.zeros((0, 0), dtype=np.bool_), np.zeros(0)
+    rows = np.zeros((0, 6))
+    lots = [(random.bytes(20).hex(), random.bytes(32).hex()) for _ in range(LOT_PLAYERS)]
+    for count in range(ARRIVING_AT_ONCE, LOT_PLAYERS + 1, ARRIVING_AT_ONCE):
+        before = np.pad(met, (0, count - len(met)))
+        table = PlayerTable(
+            met=before.copy(), barred=np.eye(count, dtype=np.bool_), owner=np.arange(count),
+            is_baseline=np.zeros(count, dtype=np.bool_), lots=lots[:count],
+            theta=np.pad(theta, (0, count - len(theta)), constant_values=np.nan),
+        )  # fmt: skip
+        draw_opponents(table, LOT_OPPONENTS)
+        met = table.met
+        rows = np.concatenate([rows, *_played(random, np.zeros(count), 0, np.argwhere(np.triu(met & ~before)), 1)])
+        ratings = fit_ratings(rows, count, 0)
+        theta = ratings.theta
+    return ratings
+
+
+def _equal_rows(fits: list[Ratings], named: str) -> list[CoverageRow]:
+    players = len(fits[0].theta)
     orders = [rating_order(fit.theta, fit.covariance, np.ones(players, np.intp)) for fit in fits]
     low, high = np.array([order.rank_low for order in orders]), np.array([order.rank_high for order in orders])
     whole = 100 * float(((low == 1) & (high == players)).mean())
     leading = 100 * float(np.mean([order.with_leader for order in orders]))
-    named = f"{players} equal players"
     places = f"{np.median(high - low + 1):.0f} places"
     return [
         CoverageRow(f"rank interval holds every place, {named}", whole, "≥ 94", places),
@@ -94,7 +130,7 @@ def rows(boards: int) -> list[CoverageRow]:
     """All lines, each from this many boards."""
     ratings = [row for advantage in ADVANTAGES for row in advantage_rows(advantage, boards)]
     ranks = [row for players in EQUAL_PLAYERS for row in equal_rows(players, boards)]
-    return [*ratings, *ranks, cycle_row(boards)]
+    return [*ratings, *ranks, *lot_rows(boards), cycle_row(boards)]
 
 
 if __name__ == "__main__":

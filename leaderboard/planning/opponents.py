@@ -48,13 +48,13 @@ def chosen_opponents(task: Task, given: MatchmakingInput, baselines: Sequence[st
     players = given.players
     rated = rate_players({version_of(player): "" for player in players}, given.last, anchor_candidates(task, baselines))
     table = _player_table(given, rated, baselines)
-    _choose(table, task.opponents)
+    draw_opponents(table, task.opponents)
     return [(players[a], players[b]) for a, b in np.argwhere(np.triu(table.met)).tolist()]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _PlayerTable:
-    """The players' state, by position; `met` changes while opponents are chosen."""
+class PlayerTable:
+    """The players' state, by position; `met` changes while opponents are drawn."""
 
     met: Bools
     """Who met whom, or is to meet, shape (players, players)."""
@@ -69,7 +69,7 @@ class _PlayerTable:
     """What a player draws by: a beacon that nobody knew before the merge, or the end, and its digest."""
 
 
-def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines: Sequence[str]) -> _PlayerTable:
+def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines: Sequence[str]) -> PlayerTable:
     """Build the table. Duels that failed on our side count as met, so their opponents are not replaced."""
     players = given.players
     position = {version_of(player): i for i, player in enumerate(players)}
@@ -88,7 +88,7 @@ def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines
     theta = np.full(len(players), np.nan)
     if rated:
         theta[[position[version] for version in rated.players]] = rated.ratings.theta
-    return _PlayerTable(
+    return PlayerTable(
         met=met,
         barred=barred,
         owner=owner,
@@ -107,8 +107,8 @@ def _by_owner(given: MatchmakingInput) -> list[list[int]]:
     return list(positions.values())
 
 
-def _choose(table: _PlayerTable, opponents: int) -> None:
-    """Let every player in turn choose the opponents it lacks; being chosen counts too."""
+def draw_opponents(table: PlayerTable, opponents: int) -> None:
+    """Let every player in turn draw the opponents it lacks; being drawn counts too. `table.met` has them afterwards."""
     lacking = opponents - _owners_met(table, np.arange(len(table.met)))
     for player in range(len(lacking)):
         if lacking[player] <= 0:
@@ -119,7 +119,7 @@ def _choose(table: _PlayerTable, opponents: int) -> None:
         lacking[changed] = opponents - _owners_met(table, changed)
 
 
-def _owners_met(table: _PlayerTable, players: Indices) -> Indices:
+def _owners_met(table: PlayerTable, players: Indices) -> Indices:
     """How many opponents of different owners each of some players has."""
     order = np.argsort(table.owner, kind="stable")
     begins = np.flatnonzero(np.diff(table.owner[order], prepend=-1))
@@ -127,19 +127,19 @@ def _owners_met(table: _PlayerTable, players: Indices) -> Indices:
     return np.asarray((of_owner > 0).sum(axis=1), np.intp)
 
 
-def _candidates(table: _PlayerTable, player: int) -> Indices:
+def _candidates(table: PlayerTable, player: int) -> Indices:
     """The players that it may choose."""
     return np.flatnonzero(~(table.met[player] | table.barred[player]))
 
 
-def _is_another_owners(table: _PlayerTable, player: int, others: Indices) -> Bools:
+def _is_another_owners(table: PlayerTable, player: int, others: Indices) -> Bools:
     """Which are the first of an owner that it has not met: of folders as strong as a rival one owner could have many."""
     owner, first = table.owner[others], np.zeros(len(others), dtype=np.bool_)
     first[np.unique(owner, return_index=True)[1]] = True
     return first & ~np.isin(owner, table.owner[table.met[player]])
 
 
-def _spread(table: _PlayerTable, player: int, lacking: Indices) -> Indices:
+def _spread(table: PlayerTable, player: int, lacking: Indices) -> Indices:
     """As many as it lacks: baselines first, then one player of each part of the order of strength, unrated players last."""
     others, wanted = _candidates(table, player), int(lacking[player])
     is_baseline = table.is_baseline[others]
@@ -156,7 +156,7 @@ def _spread(table: _PlayerTable, player: int, lacking: Indices) -> Indices:
     return np.concatenate([first, *(_drawn(table, player, part, lacking) for part in parts)])
 
 
-def _drawn(table: _PlayerTable, player: int, part: Indices, lacking: Indices) -> Indices:
+def _drawn(table: PlayerTable, player: int, part: Indices, lacking: Indices) -> Indices:
     """One by lot, of those that lack opponents too if there are any; shape (1,)."""
     beacon, digest = table.lots[player]
     lots = [hashlib.sha256(f"{beacon} {digest} {table.lots[other][1]}".encode()).digest() for other in part.tolist()]

@@ -237,7 +237,7 @@ def test_an_owner_with_many_folders_is_one_opponent():
 def test_a_newcomer_meets_the_strongest_folder_of_an_owner():
     """It met the weakest of an owner's folders, and those give way to the owner's best, so the duel counted for nothing."""
     nobody = np.zeros((4, 4), dtype=bool)
-    table = opponents._PlayerTable(
+    table = opponents.PlayerTable(
         met=nobody,
         barred=np.eye(4, dtype=bool),
         owner=np.array([0, 1, 2, 2]),

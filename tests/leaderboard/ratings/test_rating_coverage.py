@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bench.rating_coverage import STRENGTHS, advantage_rows, cycle_row, equal_rows, simulate_boards
+from bench.rating_coverage import STRENGTHS, advantage_rows, cycle_row, equal_rows, lot_rows, simulate_boards
 from leaderboard.ratings.fit_ratings import fit_ratings, rating_order
 
 
@@ -36,6 +36,14 @@ def test_without_an_advantage_the_term_hardly_changes_ratings():
 def test_rank_intervals_of_equal_players_hold_every_place(players):
     """One comparison in twenty by chance would leave 77 % and 61 %."""
     interval, mark = equal_rows(players, 150)
+
+    assert interval.measured >= 92
+    assert mark.measured >= 94
+
+
+def test_rank_intervals_hold_every_place_where_a_player_meets_only_some():
+    """Opponents chosen by ratings, half of them, would leave 83 %: who was lucky at first would meet others who were."""
+    interval, mark = lot_rows(60)
 
     assert interval.measured >= 92
     assert mark.measured >= 94

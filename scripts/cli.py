@@ -62,7 +62,7 @@ def _exit_code(command: str | None, *, debug: bool) -> int:
 
 def _run(command: str | None) -> int:
     if command is not None and command not in COMMANDS:
-        from evaluator.model.base import did_you_mean
+        from evaluator.model.validation_messages import did_you_mean
 
         hint = did_you_mean(command, COMMANDS, "the commands are")
         raise CommandError(USAGE, f"there is no command {command!r}; {hint}")

@@ -9,8 +9,8 @@ import typer
 from pydantic import ValidationError
 
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE
-from evaluator.model.base import faults_in_words
 from evaluator.model.config.moderation import Moderation, Quarantine
+from evaluator.model.validation_messages import faults_in_words
 from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.store import RECORD_ENDING
 from scripts.console import OK, USAGE, CommandError, print_json, say

@@ -12,10 +12,11 @@ from typing import TypeVar
 
 from evaluator.host.process_owner import scratch_folder
 from evaluator.model import canonical_json
-from evaluator.model.base import Frozen, error_in_words
+from evaluator.model.base import Frozen
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_record
 from evaluator.model.records.result import Result, may_lie_at
+from evaluator.model.validation_messages import error_in_words
 from leaderboard.core.store import RECORD_ENDING, write_atomically
 from leaderboard.text.urls import traces_branch_name
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, say

@@ -26,12 +26,12 @@ from evaluator.host.loading.weights_cache import POINTER_BYTES, WeightsCache, is
 from evaluator.host.loading.yaml_loader import dump_yaml
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.usage import MIB
-from evaluator.model.base import error_in_words
 from evaluator.model.config.submission import MANIFEST_NAME, WeightsFile
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import WeightsUrl
 from evaluator.model.records.result import without_retry
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.validation_messages import error_in_words
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, say
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import TEMPLATE_FOLDER

@@ -28,11 +28,12 @@ from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.verify_result import checked_actions
 from evaluator.model import canonical_json
-from evaluator.model.base import Frozen, error_in_words
+from evaluator.model.base import Frozen
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import Digest
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result
+from evaluator.model.validation_messages import error_in_words
 from leaderboard.core.standings import Standings
 from leaderboard.core.store import write_atomically
 from leaderboard.pages.episode_replays import EPISODES_FOLDER, chosen_episodes, shown_replays

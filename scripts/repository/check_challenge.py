@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from evaluator.host.loading.yaml_loader import MAX_CHALLENGE_BYTES, nearest_line, parse_yaml
-from evaluator.model.base import nearest
 from evaluator.model.config.challenge import Challenge
+from evaluator.model.validation_messages import nearest
 from leaderboard.core.owners import KeyPath
 from leaderboard.text.urls import SITE_PAGES
 from scripts.console import CommandError

@@ -12,13 +12,13 @@ from evaluator.host.digests.image_files import INSTALLED, default_base
 from evaluator.host.loading.manifest import MANIFESTS
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
 from evaluator.host.loading.yaml_loader import LoadError, read_challenge, read_moderation
-from evaluator.model.base import did_you_mean, nearest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import AGENT, AGENT_RULE, LOGIN
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
+from evaluator.model.validation_messages import did_you_mean, nearest
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.exclusions import EXAMPLES_LOGIN, with_quarantines, without_quarantined
 from leaderboard.core.store import CompactResults, DamagedFile, ResultStore

@@ -12,12 +12,13 @@ from pydantic import Field, StringConstraints, model_validator
 
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model import canonical_json
-from evaluator.model.base import Frozen, error_in_words
+from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import Digest, Line, LongLine
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
+from evaluator.model.validation_messages import error_in_words
 from scripts.console import USAGE, CommandError, say
 
 SEASON_FILE = "season.json"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError, nearest_line
-from evaluator.model.base import did_you_mean
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.config.task import Task
+from evaluator.model.validation_messages import did_you_mean
 from leaderboard.core.entry import Entry
 from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.owners import KeyPath, new_team_faults, participant_faults

@@ -5,9 +5,10 @@ from datetime import datetime
 from pydantic import Field
 
 from evaluator.model import canonical_json
-from evaluator.model.base import Frozen, error_in_words
+from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import CommitSha
+from evaluator.model.validation_messages import error_in_words
 from leaderboard.pages.home_page import season_end
 from leaderboard.text.format import shown_phases
 from leaderboard.visibility import hidden_tasks, is_anonymous

@@ -23,12 +23,12 @@ from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model import canonical_json
-from evaluator.model.base import error_in_words
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_record
 from evaluator.model.records.result import Result, Tier
+from evaluator.model.validation_messages import error_in_words
 from leaderboard.core.store import RECORD_ENDING, ResultStore, write_atomically
 from scripts.console import say
 from scripts.repository.season_file import SeasonFile, is_public_score_correct, read_seasons

@@ -7,11 +7,11 @@ from evaluator.host.duels.openings import draw_openings
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, replay
 from evaluator.host.seeds.derived_seeds import opening_seeds
 from evaluator.host.verification import Verification, VerificationStatus, is_same_number, is_stale
-from evaluator.model.base import error_in_words
 from evaluator.model.records.duel_record import SIDES, Duel, MatchEnd, MatchRecord, WantedDuel
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.validation_messages import error_in_words
 
 
 def check_duel_claims(duel: Duel) -> Iterator[str]:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evaluator.host.loading.yaml_loader import MAX_SUBMISSION_BYTES, LineNumbers, LoadError, parse_submission, parse_yaml
-from evaluator.model.base import nearest
 from evaluator.model.config.source_header import (
     SOURCE_NAME,
     HeaderError,
@@ -14,6 +13,7 @@ from evaluator.model.config.source_header import (
     near_header,
 )
 from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, Submission
+from evaluator.model.validation_messages import nearest
 
 # Where a manifest may stand; the first that is there holds it.
 MANIFESTS = (MANIFEST_NAME, SOURCE_NAME)

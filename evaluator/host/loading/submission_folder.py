@@ -11,7 +11,6 @@ from evaluator.host.loading.manifest import ManifestText, manifest_of
 from evaluator.host.loading.weights_cache import WeightsCache, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model import canonical_json
-from evaluator.model.base import nearest
 from evaluator.model.config.image_reference import OwnImage, parse_reference
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import (
@@ -23,6 +22,7 @@ from evaluator.model.config.submission import (
     submission_digest,
 )
 from evaluator.model.identifiers import SEGMENT, portable_fault
+from evaluator.model.validation_messages import nearest
 
 POINTER_FAULT = "is a Git LFS pointer, not the file; run 'git lfs untrack' for it, then commit the file itself"
 MAX_FOLDER_DEPTH = 6

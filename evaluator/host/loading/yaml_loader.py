@@ -8,10 +8,11 @@ import yaml
 from pydantic import ValidationError
 
 from evaluator.host.digests.local_code import with_code_digest
-from evaluator.model.base import Frozen, faults_in_words
+from evaluator.model.base import Frozen
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.submission import Submission
+from evaluator.model.validation_messages import faults_in_words
 from evaluator.model.visible_text import INVISIBLE, printable_line
 
 MAX_SUBMISSION_BYTES = 1 << 16

@@ -21,9 +21,10 @@ from pydantic import Field
 from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.errors import AgentFault
 from evaluator.host.process_owner import cache_folder
-from evaluator.model.base import Frozen, error_in_words
+from evaluator.model.base import Frozen
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.validation_messages import error_in_words
 
 # An episode is written when the last writing is this long ago: a short evaluation never touches the disk.
 KEEP_SECONDS = 30.0

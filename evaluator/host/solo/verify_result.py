@@ -19,7 +19,6 @@ from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.training_scripts.script_env_server import NO_STEP_LIMIT
 from evaluator.host.verification import Verification, VerificationStatus, is_same_number, is_stale
-from evaluator.model.base import error_in_words
 from evaluator.model.config.training_script import MAX_OPEN_ENVIRONMENTS
 from evaluator.model.measurement_version import COUNTS_AFTER_TRAINING
 from evaluator.model.records.parse import parse_result, parse_trace
@@ -28,6 +27,7 @@ from evaluator.model.records.script_record import ScriptRecord
 from evaluator.model.records.trace import Trace
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
+from evaluator.model.validation_messages import error_in_words
 
 TRACE_MISSING = "its trace is missing"
 OBSERVATION_CHUNK_BYTES = 1 << 24

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
-from evaluator.model.base import Frozen, misplaced
+from evaluator.model.base import Frozen
 from evaluator.model.identifiers import Line, Login, TaskId, Text
+from evaluator.model.validation_messages import misplaced
 
 _TEAM = re.compile(r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}(?:/[a-z0-9][a-z0-9._-]{0,99})?")
 

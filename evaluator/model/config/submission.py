@@ -9,12 +9,13 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from evaluator.model import canonical_json
-from evaluator.model.base import Frozen, did_you_mean, misplaced
+from evaluator.model.base import Frozen
 from evaluator.model.config.image_reference import parse_reference
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.source_header import SOURCE_NAME
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import Digest, Line, LongLine, TaskId, Text, Url, WeightsUrl
+from evaluator.model.validation_messages import did_you_mean, misplaced
 from evaluator.model.visible_text import name_fault, one_line, text_fault
 
 DEFAULT = "numpy"

@@ -16,12 +16,12 @@ from evaluator.host.seeds.derived_seeds import episode_seeds, opening_seeds
 from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.verification import VerificationStatus
-from evaluator.model.base import error_in_words
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import DUEL_SCHEMA, Duel
 from evaluator.model.records.parse import parse_duel, parse_result
 from evaluator.model.records.result import MESSAGE_CHARACTERS, RESULT_SCHEMA, Provenance, Result, Tier
 from evaluator.model.records.verdict import Verdict
+from evaluator.model.validation_messages import error_in_words
 from leaderboard.core.entry import Entry
 from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, write_atomically

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evaluator.model import canonical_json
-from evaluator.model.base import error_in_words
 from evaluator.model.records.duel_record import duel_path
 from evaluator.model.records.result import result_path
 from evaluator.model.records.trace import MAX_TRACE_BYTES
+from evaluator.model.validation_messages import error_in_words
 from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING
 from leaderboard.planning.missing_work import DuelWorkItem
 from scripts.github.official.evaluate_shard import CLAIM_FILE, ShardAssignment, ShardClaim

@@ -9,10 +9,10 @@ import zlib
 from pydantic import ValidationError
 
 from evaluator.model import canonical_json
-from evaluator.model.base import error_in_words
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result
+from evaluator.model.validation_messages import error_in_words
 from leaderboard.comments.log_excerpt import PREVIEW_LOG_BYTES
 
 ZIP_BYTES = 1 << 20

@@ -46,7 +46,7 @@ COMMENTS_LISTED = 500
 # the hourly run, and commands, which anybody may write, to the others. An answer to a command takes two points and no
 # request, a run that is started again six requests, twenty announcements two points, a question about commits one.
 REPORTS_LEAVE_REQUESTS, COMMANDS_LEAVE_REQUESTS = 80, 40
-COMMANDS_LEAVE_POINTS, COMMIT_FACTS_LEAVE_POINTS = 100, 50
+COMMANDS_LEAVE_POINTS, COMMITS_LEAVE_POINTS = 100, 50
 # Of either.
 ANNOUNCEMENTS_LEAVE = 100
 

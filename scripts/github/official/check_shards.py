@@ -27,8 +27,8 @@ from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, write_atomically
 from leaderboard.planning.missing_work import DuelWorkItem, WorkItem
 from scripts.console import escape_commands, say
-from scripts.github.official.commit_facts import CommitFacts
 from scripts.github.official.evaluate_shard import ShardAssignment
+from scripts.github.official.github_commits import GitHubCommit
 from scripts.github.official.record_results import amended_records, write_amended
 from scripts.github.official.shard_artifacts import READ_ERRORS, ShardFile, receive_shards
 from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_workload
@@ -51,7 +51,7 @@ def _parse_for_item(item: WorkloadItem, content: bytes) -> Result | Duel:
     return parse_duel(content) if isinstance(item, DuelWorkItem) else parse_result(content)
 
 
-Facts = Mapping[str, CommitFacts]
+Facts = Mapping[str, GitHubCommit]
 """By commit; without those that GitHub could not be asked about."""
 
 
@@ -144,7 +144,7 @@ class ExpectedRound:
     def _signed(self, item: WorkloadItem) -> bool | None:
         """Whether all commits are signed; None if GitHub was not asked about one of them."""
         commits, facts = _item_commits(self.work, item), self.facts
-        return all(facts[sha].is_signed for sha in commits) if all(sha in facts for sha in commits) else None
+        return all(facts[sha].is_signed_by_github for sha in commits) if all(sha in facts for sha in commits) else None
 
     def failed_record(self, item: WorkloadItem, message: str) -> Result | Duel:
         """The record of an internal error, which is no agent's fault."""

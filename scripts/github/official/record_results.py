@@ -35,7 +35,7 @@ from scripts.git.data_branches import (
     open_branches,
     read_records_without_facts,
 )
-from scripts.github.official.commit_facts import CommitFacts
+from scripts.github.official.github_commits import GitHubCommit
 from scripts.github.official.workload import OfficialRun, Workload, read_moderation_at
 from scripts.repository.layout import RESULTS_BRANCH, record_store
 from scripts.runs.play_duels import outcome_for_log
@@ -48,7 +48,7 @@ AmendedRecord = tuple[Result | Duel, str]
 
 
 def amended_records(
-    official: OfficialRun, work: Workload, results_sha: str, facts: Mapping[str, CommitFacts], secret: SeasonSecret | None
+    official: OfficialRun, work: Workload, results_sha: str, facts: Mapping[str, GitHubCommit], secret: SeasonSecret | None
 ) -> Iterator[AmendedRecord]:
     """The records of the results branch whose missing facts are known now."""
     ready = {path for path, shas in work.without_facts.items() if all(sha in facts for sha in shas)}
@@ -60,9 +60,9 @@ def amended_records(
 
 
 def _with_facts(
-    work: Workload, record: Result | Duel, facts: Mapping[str, CommitFacts], secret: SeasonSecret | None
+    work: Workload, record: Result | Duel, facts: Mapping[str, GitHubCommit], secret: SeasonSecret | None
 ) -> Result | Duel:
-    signed = all(facts[sha].is_signed for sha in work.without_facts[record.path()])
+    signed = all(facts[sha].is_signed_by_github for sha in work.without_facts[record.path()])
     if isinstance(record, Duel):
         players = [
             {**player.model_dump(mode="json"), "login_id": _login_id(work, player, facts)} for player in record.players
@@ -75,7 +75,7 @@ def _with_facts(
     return Result.with_self_hash({**record.document(), **fields})
 
 
-def _login_id(work: Workload, side: Result | PlayerRecord, facts: Mapping[str, CommitFacts]) -> int | None:
+def _login_id(work: Workload, side: Result | PlayerRecord, facts: Mapping[str, GitHubCommit]) -> int | None:
     """The account behind a version; one that left main has only the commit of its seeds to tell it."""
     if side.login == EXAMPLES_LOGIN:
         return None

@@ -42,7 +42,7 @@ from scripts.git.beacons import VersionOrigins, admission_at, beacon_order, chec
 from scripts.git.data_branches import read_note, read_recorded, replace_note
 from scripts.git.git_repository import GitError, GitRepository, full_sha
 from scripts.git.main_entries import read_entries
-from scripts.github.official.commit_facts import AskGitHub, CommitFacts, ask_github, known_facts
+from scripts.github.official.github_commits import AskGitHub, GitHubCommit, ask_github, known_commits
 from scripts.github.workflow.event import COMMIT_SHA, WorkflowEnvironment, open_clone, open_github
 from scripts.github.workflow.plan_context import (
     MembershipLookup,
@@ -115,7 +115,7 @@ class Workload:
     deferred: tuple[Deferred, ...] = ()
     """What phases, people and quotas keep out for now."""
     plan_context: PlanContext = field(default_factory=current_plan_context, compare=False)
-    facts: Mapping[str, CommitFacts] = field(default_factory=dict)
+    facts: Mapping[str, GitHubCommit] = field(default_factory=dict)
     """What is recorded of commits already."""
     without_facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Commits whose facts GitHub was not asked for yet, by the path of the record."""
@@ -176,7 +176,7 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     return Workload(
         challenge=challenge, sha=sha, entries_sha=entries_sha, items=tuple(items),
         version_commits=commits, packing=packing, deferred=admitted.deferred, plan_context=plan_context,
-        facts=known_facts(first_draws),
+        facts=known_commits(first_draws),
         without_facts=_commits_without_facts(challenge, records, commits),
     )  # fmt: skip
 

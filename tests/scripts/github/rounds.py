@@ -12,8 +12,8 @@ from typing import Any
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RECORD_ENDING
 from scripts.github.official import check_shards, evaluate_shard, plan_shards, record_results
-from scripts.github.official.commit_facts import AskGitHub, CommitFacts
 from scripts.github.official.evaluate_shard import ShardAssignment
+from scripts.github.official.github_commits import AskGitHub, GitHubCommit
 from scripts.github.official.plan_shards import PlannedShards
 from scripts.github.official.workload import OfficialRun, open_official
 from scripts.repository.checkout import Checkout
@@ -35,7 +35,7 @@ def open_run(clone: Clone, signed: Callable[[str], bool] = lambda sha: True) -> 
 
 def answers(signed: Callable[[str], bool] = lambda sha: True) -> AskGitHub:
     """GitHub says of every commit whether it is signed, and that Alice, number 11, opened its pull request."""
-    return lambda shas: {sha: CommitFacts(is_signed=signed(sha), authors={"alice": 11}) for sha in shas}
+    return lambda shas: {sha: GitHubCommit(is_signed_by_github=signed(sha), authors={"alice": 11}) for sha in shas}
 
 
 ALONE = record_results.PushRetries(tries=1, pause=no_pause)

@@ -19,7 +19,7 @@ from evaluator.model.records.result import Tier
 from evaluator.model.records.verdict import Verdict
 from scripts.git.data_branches import read_recorded, results_commit
 from scripts.github.official import check_shards, plan_shards
-from scripts.github.official.commit_facts import CommitFacts
+from scripts.github.official.github_commits import GitHubCommit
 from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES
 from scripts.github.official.workload import Workload, read_workload
 from scripts.repository.layout import RESULTS_BRANCH
@@ -92,7 +92,7 @@ def test_a_newcomer_costs_its_own_duels_only(board: Clone, tmp_path: Path, monke
     before = names(board)
     board.commit(entered("zoe", FIRST + b"# hers\n"))
     board.push()
-    facts = CommitFacts(is_signed=True, authors={"zoe": 12})
+    facts = GitHubCommit(is_signed_by_github=True, authors={"zoe": 12})
     monkeypatch.setattr(rounds, "answers", lambda signed: lambda shas: dict.fromkeys(shas, facts))
     counts = [len(whole_round(board, tmp_path / f"after-{number}").recorded) for number in range(3)]
 

@@ -13,7 +13,7 @@ from evaluator.model.records.result import Result, Tier
 from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from scripts.console import CommandError, escape_commands, say
 from scripts.git.git_repository import full_sha
-from scripts.github.api.client import COMMIT_FACTS_LEAVE_POINTS
+from scripts.github.api.client import COMMITS_LEAVE_POINTS
 from scripts.github.workflow.event import COMMIT_SHA
 
 COMMITS_PER_QUERY = 100
@@ -34,11 +34,11 @@ _FACTS_FRAGMENT = """fragment facts on Commit {
 
 
 @dataclass(frozen=True, kw_only=True)
-class CommitFacts:
-    """GitHub's facts about a commit."""
+class GitHubCommit:
+    """What GitHub knows of a commit."""
 
-    is_signed: bool
-    """Whether GitHub made the commit: it has a good signature by GitHub's own key."""
+    is_signed_by_github: bool
+    """Whether GitHub made the commit: the signature is good, and by GitHub's own key."""
     authors: Mapping[str, int] = field(default_factory=dict)
     """Login in lower case to account id, of whose pull requests it merged: anybody may open one with it."""
 
@@ -52,13 +52,13 @@ class CommitFacts:
 
 GraphQLQuery = Callable[[str, dict[str, Any]], dict[str, Any]]
 """Sends a GraphQL query with its variables; returns the answer, errors included."""
-AskGitHub = Callable[[Sequence[str]], Mapping[str, CommitFacts]]
-"""Facts about commits, without those that could not be asked about."""
+AskGitHub = Callable[[Sequence[str]], Mapping[str, GitHubCommit]]
+"""What GitHub knows of commits, without those that it was not asked about."""
 
 
-def ask_github(query: GraphQLQuery, repository: str, shas: Sequence[str]) -> dict[str, CommitFacts]:
+def ask_github(query: GraphQLQuery, repository: str, shas: Sequence[str]) -> dict[str, GitHubCommit]:
     """Ask GitHub about commits of `owner/name`. It neither fails nor waits for the next hour; it logs what is missing."""
-    facts: dict[str, CommitFacts] = {}
+    facts: dict[str, GitHubCommit] = {}
     begin, size, reason = 0, COMMITS_PER_QUERY, ""
     while begin < len(shas) and not reason:
         batch = shas[begin : begin + size]
@@ -77,17 +77,17 @@ def ask_github(query: GraphQLQuery, repository: str, shas: Sequence[str]) -> dic
     return facts
 
 
-def known_facts(records: Iterable[Result | Duel]) -> dict[str, CommitFacts]:
+def known_commits(records: Iterable[Result | Duel]) -> dict[str, GitHubCommit]:
     """Facts recorded in results and in validation duels, so that no commit is asked about twice."""
-    facts: dict[str, CommitFacts] = {}
+    facts: dict[str, GitHubCommit] = {}
     for record in records:
         side, is_alone = record.sides[0], isinstance(record, Result) or record.is_validation
         is_known = record.tier is Tier.OFFICIAL and record.beacon_verified is not None
         if is_known and is_alone and side.login != EXAMPLES_LOGIN and COMMIT_SHA.fullmatch(record.beacon):
             known = facts.get(record.beacon)
             authors = {side.login.casefold(): side.login_id} if side.login_id is not None else {}
-            facts[record.beacon] = CommitFacts(
-                is_signed=bool(record.beacon_verified), authors={**authors, **(known.authors if known else {})}
+            facts[record.beacon] = GitHubCommit(
+                is_signed_by_github=bool(record.beacon_verified), authors={**authors, **(known.authors if known else {})}
             )
     return facts
 
@@ -102,7 +102,7 @@ def _query_commits(query: GraphQLQuery, repository: str, batch: Sequence[str]) -
     return query(text, {"owner": owner, "name": name})
 
 
-def _parse_answer(answer: dict[str, Any], batch: Sequence[str]) -> dict[str, CommitFacts]:
+def _parse_answer(answer: dict[str, Any], batch: Sequence[str]) -> dict[str, GitHubCommit]:
     """The facts in an answer, without parts that failed."""
     repository = (answer.get("data") or {}).get("repository") or {}
     errors = [(error.get("type"), error.get("path") or []) for error in answer.get("errors") or []]
@@ -112,7 +112,7 @@ def _parse_answer(answer: dict[str, Any], batch: Sequence[str]) -> dict[str, Com
     return {sha: _parse_commit(repository, name, sha) for name, sha in names if name in repository and name not in failed}
 
 
-def _parse_commit(repository: dict[str, Any], name: str, sha: str) -> CommitFacts:
+def _parse_commit(repository: dict[str, Any], name: str, sha: str) -> GitHubCommit:
     """The facts of one commit. The same commit may be in another repository's pull request, which does not count."""
     commit = repository[name] or {}  # Unknown to GitHub, so not signed by it.
     pulls = (commit.get("associatedPullRequests") or {}).get("nodes") or []
@@ -125,8 +125,8 @@ def _parse_commit(repository: dict[str, Any], name: str, sha: str) -> CommitFact
     }
     signature = commit.get("signature") or {}
     # Whoever signs with a key of their own can try out hashes.
-    is_signed = bool(signature.get("isValid") and signature.get("wasSignedByGitHub"))
-    return CommitFacts(is_signed=is_signed, authors=authors)
+    is_signed_by_github = bool(signature.get("isValid") and signature.get("wasSignedByGitHub"))
+    return GitHubCommit(is_signed_by_github=is_signed_by_github, authors=authors)
 
 
 def _stop_reason(answer: dict[str, Any]) -> str:
@@ -136,4 +136,4 @@ def _stop_reason(answer: dict[str, Any]) -> str:
         errors = answer.get("errors") or [{}]
         return " ".join(str(errors[0].get("message") or "GitHub gave no reason").split())[:200]
     left = (data.get("rateLimit") or {}).get("remaining", 0)
-    return f"{left} points are left of this hour's limit" if left < COMMIT_FACTS_LEAVE_POINTS else ""
+    return f"{left} points are left of this hour's limit" if left < COMMITS_LEAVE_POINTS else ""

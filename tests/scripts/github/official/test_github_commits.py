@@ -11,10 +11,10 @@ import pytest
 
 from evaluator.model.records.parse import parse_record, parse_result
 from scripts.git.data_branches import read_recorded, results_commit
-from scripts.github.api.client import COMMIT_FACTS_LEAVE_POINTS, GitHub
-from scripts.github.official import check_shards, commit_facts, plan_shards, record_results
-from scripts.github.official.commit_facts import CommitFacts
+from scripts.github.api.client import COMMITS_LEAVE_POINTS, GitHub
+from scripts.github.official import check_shards, github_commits, plan_shards, record_results
 from scripts.github.official.evaluate_shard import ShardAssignment
+from scripts.github.official.github_commits import GitHubCommit
 from scripts.github.official.shard_artifacts import item_path
 from scripts.github.official.workload import OfficialRun, Workload, read_workload
 from scripts.repository.layout import RESULTS_BRANCH
@@ -28,12 +28,12 @@ from tests.scripts.github.rounds import ALONE, Round, open_run, plan_round
 
 NEW = 600
 LOGIN = "user{:03}"
-Asking = Callable[[list[str]], dict[str, CommitFacts]]
+Asking = Callable[[list[str]], dict[str, GitHubCommit]]
 
 
 @pytest.fixture
 def ask(github: GitHub) -> Asking:
-    return functools.partial(commit_facts.ask_github, github.query, f"{OWNER}/{NAME}")
+    return functools.partial(github_commits.ask_github, github.query, f"{OWNER}/{NAME}")
 
 
 def sha(number: int) -> str:
@@ -62,9 +62,9 @@ def test_who_signed_a_commit_and_who_brought_it(ask: Asking, standin: GitHubStan
     standin.world.unverified.add(sha(2))
 
     assert ask([sha(1), sha(2), sha(3)]) == {
-        sha(1): CommitFacts(is_signed=True, authors={"alice": 11}),
-        sha(2): CommitFacts(is_signed=False, authors={"eve": 66}),
-        sha(3): CommitFacts(is_signed=True),
+        sha(1): GitHubCommit(is_signed_by_github=True, authors={"alice": 11}),
+        sha(2): GitHubCommit(is_signed_by_github=False, authors={"eve": 66}),
+        sha(3): GitHubCommit(is_signed_by_github=True),
     }
     assert queried(standin) == [3]
 
@@ -77,7 +77,7 @@ def test_a_signature_of_somebody_else_than_github_proves_nothing_of_a_beacon(ask
     merge(standin, sha(1), 1, author="eve")
     standin.world.signed_by_people.add(sha(1))
 
-    assert ask([sha(1)]) == {sha(1): CommitFacts(is_signed=False, authors={"eve": 66})}
+    assert ask([sha(1)]) == {sha(1): GitHubCommit(is_signed_by_github=False, authors={"eve": 66})}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_pull_request_that_says_nothing_of_the_owner(
     for name, value in change.items():
         setattr(made, name, value)
 
-    assert ask([sha(1)]) == {sha(1): CommitFacts(is_signed=True)}, why
+    assert ask([sha(1)]) == {sha(1): GitHubCommit(is_signed_by_github=True)}, why
 
 
 @pytest.mark.attack(
@@ -143,7 +143,7 @@ def test_a_pull_request_that_our_token_may_not_see_leaves_no_question_open(ask: 
     theirs.forbidden = True
     standin.world.commits.clear()
     standin.world.elsewhere[sha(1)] = [theirs]
-    assert ask([sha(1)]) == {sha(1): CommitFacts(is_signed=True)}
+    assert ask([sha(1)]) == {sha(1): GitHubCommit(is_signed_by_github=True)}
 
     merge(standin, sha(1), 2)
     assert ask([sha(1)])[sha(1)].login_id_of("Alice") == 11
@@ -152,7 +152,7 @@ def test_a_pull_request_that_our_token_may_not_see_leaves_no_question_open(ask: 
 def test_a_commit_that_github_has_not_is_not_signed(ask: Asking, standin: GitHubStandIn) -> None:
     standin.world.gone.add(sha(1))
 
-    assert ask([sha(1)]) == {sha(1): CommitFacts(is_signed=False)}
+    assert ask([sha(1)]) == {sha(1): GitHubCommit(is_signed_by_github=False)}
 
 
 def test_graphql_answers_beside_the_api_or_where_the_runner_says(standin: GitHubStandIn) -> None:
@@ -160,7 +160,7 @@ def test_graphql_answers_beside_the_api_or_where_the_runner_says(standin: GitHub
     named = GitHub("bot-token", standin.address, f"{OWNER}/{NAME}", graphql_url=f"{standin.address}/api/graphql", pace=0)
 
     for each in (enterprise, named):
-        assert commit_facts.ask_github(each.query, f"{OWNER}/{NAME}", [sha(1)])[sha(1)].is_signed
+        assert github_commits.ask_github(each.query, f"{OWNER}/{NAME}", [sha(1)])[sha(1)].is_signed_by_github
     assert [call.path for call in standin.calls] == ["/api/graphql", "/api/graphql"]
 
 
@@ -183,14 +183,12 @@ def test_a_hundred_commits_are_one_request(ask: Asking, standin: GitHubStandIn) 
 def test_near_the_limit_no_more_is_asked(
     ask: Asking, standin: GitHubStandIn, slept: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    standin.world.left["graphql"] = COMMIT_FACTS_LEAVE_POINTS + 1
+    standin.world.left["graphql"] = COMMITS_LEAVE_POINTS + 1
     facts = ask([sha(number) for number in range(NEW)])
 
     assert set(facts) == {sha(number) for number in range(200)}
     assert slept == []
-    assert (
-        f"GitHub was not asked about 400 commits ({COMMIT_FACTS_LEAVE_POINTS - 1} points are left" in capsys.readouterr().err
-    )
+    assert f"GitHub was not asked about 400 commits ({COMMITS_LEAVE_POINTS - 1} points are left" in capsys.readouterr().err
 
 
 def test_a_limit_that_is_used_up_is_no_failure(
@@ -226,7 +224,7 @@ def test_what_github_cannot_answer_is_missing_and_the_rest_is_not() -> None:
         "errors": [{"message": "timeout", "path": ["repository", "c1", "signature"]}],
     }
 
-    assert list(commit_facts.ask_github(lambda text, variables: answer, "o/b", [sha(1), sha(2)])) == [sha(1)]
+    assert list(github_commits.ask_github(lambda text, variables: answer, "o/b", [sha(1), sha(2)])) == [sha(1)]
 
 
 @pytest.mark.parametrize("answer", [{}, {"data": None}, {"data": {"repository": None}}, {"errors": []}])
@@ -237,7 +235,7 @@ def test_an_answer_without_anything_in_it_ends_the_asking(answer: dict[str, obje
         asked.append(text)
         return answer
 
-    assert commit_facts.ask_github(query, "o/b", [sha(number) for number in range(300)]) == {}
+    assert github_commits.ask_github(query, "o/b", [sha(number) for number in range(300)]) == {}
     assert len(asked) == 1
 
 
@@ -291,7 +289,7 @@ def handed_in(run: OfficialRun, clone: Clone, place: Path) -> tuple[ShardAssignm
     return ShardAssignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards)), work
 
 
-@pytest.mark.parametrize(("left", "answered"), [(1000, NEW), (COMMIT_FACTS_LEAVE_POINTS + 2, 300)])
+@pytest.mark.parametrize(("left", "answered"), [(1000, NEW), (COMMITS_LEAVE_POINTS + 2, 300)])
 def test_a_round_of_many_new_agents_is_recorded_whatever_is_left_of_the_limit(
     crowd: Clone, ask: Asking, standin: GitHubStandIn, slept: list[float], tmp_path: Path, left: int, answered: int
 ) -> None:
@@ -472,5 +470,5 @@ def test_of_several_peoples_records_of_one_commit_the_one_with_a_number_tells_wh
     his = result(entry("bob"), [1.0], login_id=None, **fields)
 
     for records in ([hers, his], [his, hers]):
-        fact = commit_facts.known_facts(records)[sha(1)]
+        fact = github_commits.known_commits(records)[sha(1)]
         assert (fact.login_id_of("Alice"), fact.login_id_of("bob")) == (11, None)

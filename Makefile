@@ -174,7 +174,7 @@ $(VENV)/mujoco.done $(VENV)/atari.done $(VENV)/chess.done $(VENV)/minigrid.done 
 	@$(call INSTALL,--no-build-isolation --require-hashes -r $<)
 	@touch $@
 
-notebook: $(VENV)/notebook.done ## Install what results are exported to from a notebook, and the encoder of films
+notebook: $(VENV)/notebook.done ## Install what results are exported to from a notebook, and the encoder of videos
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-strip-extras \
 	--custom-compile-command 'make lock'

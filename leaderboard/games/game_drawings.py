@@ -158,7 +158,7 @@ def _text_rounds(moves: Sequence[int]) -> str:
 
 
 @lru_cache(maxsize=16)
-def rounds_kind(count: int) -> GameDrawing:
+def rounds_drawing(count: int) -> GameDrawing:
     """The kind of board for a match of `count` rounds."""
     rows = -(-count // _TILES)
     wide, high = min(_TILES, count), _PITCH * rows - (_PITCH - 2)
@@ -332,7 +332,7 @@ def drawing_of(task: Task) -> GameDrawing | None:
     module = GAME_VERSION.sub("", (task.game or "").partition(":")[0])
     if module == _ROUNDS and task.kwargs.get("num_actions", 3) == 3:
         rounds = task.kwargs.get("max_cycles", _DEFAULT_ROUNDS)
-        return rounds_kind(rounds) if isinstance(rounds, int) and 0 < rounds <= _MOST_ROUNDS else None
+        return rounds_drawing(rounds) if isinstance(rounds, int) and 0 < rounds <= _MOST_ROUNDS else None
     return _DRAWINGS.get(module)
 
 

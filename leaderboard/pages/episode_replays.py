@@ -28,8 +28,8 @@ def shown_replays(standings: Standings) -> Iterator[tuple[TaskStandings, TaskRow
 
 
 @dataclass(frozen=True, kw_only=True)
-class Film:
-    """An entry's episode that `leader-film.js` plays on the page of a task."""
+class TaskReplay:
+    """An entry's episode that `leader-replay.js` plays on the page of a task."""
 
     row: TaskRow
     episode: EpisodeReplay
@@ -40,20 +40,20 @@ def typical_episode(episodes: Sequence[EpisodeReplay]) -> EpisodeReplay | None:
     return next((episode for episode in episodes if episode.which == "median"), next(iter(episodes), None))
 
 
-def task_films(board: TaskStandings, episodes: Episodes) -> tuple[Film, ...]:
-    """The films of a task's entries in the order of the table, those with a place of their own first."""
-    films = [
-        Film(row=row, episode=episode)
+def task_replays(board: TaskStandings, episodes: Episodes) -> tuple[TaskReplay, ...]:
+    """The replays of a task's entries in the order of the table, those with a place of their own first."""
+    replays = [
+        TaskReplay(row=row, episode=episode)
         for row in board.rows
         if (episode := typical_episode(episodes.get(row.result.key, ()))) is not None
     ]
-    return tuple(sorted(films, key=lambda film: film.row.is_unranked))
+    return tuple(sorted(replays, key=lambda replay: replay.row.is_unranked))
 
 
 def posters(standings: Standings, episodes: Episodes) -> Iterator[EpisodeReplay]:
-    """The episodes that pages show by a poster: the first film of each task."""
+    """The episodes that pages show by a poster: the first replay of each task."""
     for board in standings.tasks:
-        yield from (film.episode for film in task_films(board, episodes)[:1])
+        yield from (replay.episode for replay in task_replays(board, episodes)[:1])
 
 
 def chosen_episodes(result: Result, task: Task) -> tuple[tuple[str, int], ...]:
@@ -111,14 +111,14 @@ def replay_thumbnail(episode: EpisodeReplay, root: str) -> Markup:
     return _frame_window(episode, root, "pr-screen pr-moving", _label(episode))
 
 
-def film_poster(episode: EpisodeReplay, root: str) -> Markup:
-    """The first frame of a film, in the window in which `leader-film.js` will play it."""
+def replay_poster(episode: EpisodeReplay, root: str) -> Markup:
+    """The first frame of a replay, in the window in which `leader-replay.js` will play it."""
     return _window(f"{root}{episode.poster}", "pr-screen", f"{_label(episode)}: its first picture", episode, 1, 1)
 
 
-def film_facts(episode: EpisodeReplay, root: str) -> Markup:
-    """The attributes from which `leader-film.js` loads a film."""
-    return Markup('data-film="{}" {}').format(f"{root}{episode.file}", _facts(episode))
+def replay_attributes(episode: EpisodeReplay, root: str) -> Markup:
+    """The attributes from which `leader-replay.js` loads a replay."""
+    return Markup('data-replay="{}" {}').format(f"{root}{episode.file}", _facts(episode))
 
 
 def _facts(episode: EpisodeReplay) -> Markup:

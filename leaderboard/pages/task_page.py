@@ -64,5 +64,5 @@ def render_task_page(board: TaskStandings, page: Callable[..., str], context: Si
         urls.task_page(board.task.id), "task.md.jinja", board=board, task=board.task,
         scale=interval_charts.table_scale(board), history=task_history(board, past),
         shown_columns=task_columns(board.task), lines=task_lines(board, context.reproduced),
-        difference=significant_difference(board), films=episode_replays.task_films(board, context.episodes),
+        difference=significant_difference(board), replays=episode_replays.task_replays(board, context.episodes),
     )  # fmt: skip

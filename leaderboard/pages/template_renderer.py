@@ -59,7 +59,7 @@ class TemplateRenderer:
             "mixed": not standings.official and has_official(standings),
             "not_open": functools.partial(format.not_open, standings.challenge, context.now),
             "weighted": _weighted(standings.challenge.solo_tasks),
-            "filmed": filmed_tasks(standings, context),
+            "replayed": tasks_with_replays(standings, context),
             "overall_scale": interval_charts.chart_scale((row.estimate for row in standings.overall), [0.0, 1.0]),
         }
 
@@ -114,7 +114,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         task_scale=interval_charts.task_scale, has_arrows=interval_charts.has_arrows,
         is_other_claim=interval_charts.is_other_claim,
         learning_curve=agent_charts.learning_curve_svg, curve_ends=agent_charts.curve_ends,
-        film_poster=episode_replays.film_poster, film_facts=episode_replays.film_facts,
+        replay_poster=episode_replays.replay_poster, replay_attributes=episode_replays.replay_attributes,
         last_position=game_page.last_position,
         secret_hash=secret_hash, is_official=is_official, TABLE_ROWS=TABLE_ROWS, INTERVAL_NAME=INTERVAL_NAME,
         LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED,
@@ -141,9 +141,9 @@ def _refused(board: TaskStandings | GameStandings) -> list[Entry]:
     return [entry for entry in board.waiting if entry.refused.get(board.task.id)]
 
 
-def filmed_tasks(standings: Standings, context: SiteContext) -> set[str]:
-    """The tasks and games whose pages show a film, to which others link."""
-    tasks = {board.task.id for board in standings.tasks if episode_replays.task_films(board, context.episodes)}
+def tasks_with_replays(standings: Standings, context: SiteContext) -> set[str]:
+    """The tasks and games whose pages show a replay, to which others link."""
+    tasks = {board.task.id for board in standings.tasks if episode_replays.task_replays(board, context.episodes)}
     return tasks | {board.task.id for board in standings.games if home_page.won_matches(board)}
 
 

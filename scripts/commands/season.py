@@ -2,27 +2,23 @@
 
 import os
 import shutil
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SecretError, new_secret, read_secret
-from leaderboard.core.store import write_atomically
-from scripts.console import OK, OUR_FAULT, USAGE, CommandError, print_json, say
-from scripts.git.data_branches import BranchCommit, open_branches, read_recorded, results_commit, tip_of
+from evaluator.host.seeds.season_secret import SECRET_VARIABLE, new_secret
+from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.git.git_repository import Credentials, GitRepository
 from scripts.github.doctor.repository_checks import SEASON_ENVIRONMENT
 from scripts.maintenance.close_season import close_season, frozen_folder, refuse_open_phases, write_final
+from scripts.maintenance.record_season import record_season
+from scripts.maintenance.reveal_season import reveal_season
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_board
-from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH
-from scripts.repository.season_file import SEASON_FILE, RevealedSecret, SeasonEntry, SeasonFile, parse_seasons, secret_fault
+from scripts.repository.season_file import secret_fault
 
-MAX_PUSHES = 5
-SeasonChange = Callable[[SeasonFile], SeasonFile]
 run = typer.Typer(help="Seal, reveal, end, close and reopen a season.", no_args_is_help=True)
 
 Push = Annotated[bool, typer.Option("--push", help="Also record it on the branch results of origin.")]
@@ -64,22 +60,9 @@ def seal(
 def reveal(push: Push = False, token: PushToken = "", server: ServerAddress = GITHUB_SERVER) -> int:
     """Publish the secret, so that everybody can verify; ends the season."""
     checkout, now = open_board(Path.cwd()), datetime.now(UTC)
-    challenge = checkout.challenge
-    if challenge.sealed is None:
-        raise CommandError(USAGE, f"season {challenge.season} is not sealed, so there is nothing to reveal")
-    _refuse_second_reveal(checkout.seasons.of(challenge.season))
-    try:
-        secret = read_secret(os.environ.pop(SECRET_VARIABLE, ""), challenge.sealed.secret_sha256)
-    except SecretError as error:
-        raise CommandError(USAGE, str(error)) from error
-    target = _target(checkout, push, token, server)
-    commit = tip_of(target, MAIN_BRANCH) if target else GitRepository(checkout.root).resolve("HEAD")
-    if not commit:
-        raise CommandError(USAGE, "there is no commit of main here; run this in a clone of the leaderboard's repository")
-    publication = RevealedSecret(secret=secret.raw.hex(), at=now.strftime("%Y-%m-%dT%H:%M:%SZ"), commit=commit)
-    _record(checkout, {"revealed": publication}, "reveal", target, now)
-    count = sum(result.sealed is not None for result in checkout.store.read()[0])
-    say(f"Season {challenge.season} is revealed: 'pullrank verify' opens {count} sealed results and their traces.")
+    secret = os.environ.pop(SECRET_VARIABLE, "")
+    count = reveal_season(checkout, secret, _target(checkout, push, token, server), now)
+    say(f"Season {checkout.challenge.season} is revealed: 'pullrank verify' opens {count} sealed results and their traces.")
     if not push:
         say("It is recorded in this clone only; --push records it on the branch results.")
     return OK
@@ -116,7 +99,8 @@ def close(
     if not by.strip() or len(by) > 200 or not by.isprintable():
         raise CommandError(USAGE, "--by is one line with a name, at most 200 letters")
     closing, archive = close_season(checkout, by.strip(), now, even_empty=yes)
-    _record(checkout, {"closed": closing}, "close", _target(checkout, push, token, server), now)
+    target = _target(checkout, push, token, server)
+    record_season(checkout, lambda entry: entry.model_copy(update={"closed": closing}), "close", target, now)
     say(f"{closing.results} results verified, {closing.steps:,} steps replayed; season {season} is closed.")
     say(f"Archive: {archive.relative_to(checkout.root)}, SHA-256 {closing.archive_sha256}")
     say(f"Commit and push: {frozen_folder(checkout).relative_to(checkout.root)} CITATION.cff")
@@ -132,7 +116,8 @@ def reopen(push: Push = False, token: PushToken = "", server: ServerAddress = GI
     entry = checkout.seasons.of(season)
     if entry.closed is None:
         raise CommandError(USAGE, f"season {season} is not closed, so there is nothing to reopen")
-    _record(checkout, {"closed": None}, "reopen", _target(checkout, push, token, server), now)
+    target = _target(checkout, push, token, server)
+    record_season(checkout, lambda entry: entry.model_copy(update={"closed": None}), "reopen", target, now)
     folder = frozen_folder(checkout)
     shutil.rmtree(folder, ignore_errors=True)
     say(f"Season {season}, closed at {entry.closed.at}, is open again.")
@@ -149,45 +134,3 @@ def _target(checkout: Checkout, push: bool, token: str, server: str) -> GitRepos
     """The clone to push from; None if nothing is pushed."""
     credentials = Credentials(server_url=server, token=token) if token else None
     return GitRepository(checkout.root, credentials) if push else None
-
-
-def _record(checkout: Checkout, update: dict[str, object], verb: str, target: GitRepository | None, now: datetime) -> None:
-    """Record a change of the season; on the branch first, so that this clone stays unchanged if the push fails."""
-    season = checkout.challenge.season
-
-    def change(seasons: SeasonFile) -> SeasonFile:
-        if "revealed" in update:
-            _refuse_second_reveal(seasons.of(season))
-        return seasons.having(seasons.of(season).model_copy(update=update))
-
-    if target is not None:
-        record_on_branch(target, season, change, f"{verb} season {season}", now)
-    record_locally(checkout, change)
-
-
-def _refuse_second_reveal(entry: SeasonEntry) -> None:
-    """Make sure that a season is revealed once: a second time would let in what was merged in between."""
-    if entry.revealed:
-        raise CommandError(USAGE, f"season {entry.season} was revealed at {entry.revealed.at}")
-
-
-def record_locally(checkout: Checkout, change: SeasonChange) -> None:
-    """Record the change in results/ of this clone."""
-    write_atomically(checkout.store.results / SEASON_FILE, change(checkout.seasons).serialised())
-
-
-def record_on_branch(clone: GitRepository, season: str, change: SeasonChange, message: str, now: datetime) -> None:
-    """Record the change on the branch `results` of origin; repeated if others push at the same time.
-
-    Raises:
-        CommandError: the remote refuses, or all tries collide with other pushes.
-    """
-    for _ in range(MAX_PUSHES):
-        other_files: dict[str, bytes] = {}
-        read_recorded(clone, results_commit(clone), other_files)
-        seasons = parse_seasons(other_files[SEASON_FILE]) if SEASON_FILE in other_files else SeasonFile()
-        with open_branches(clone, season) as branches:
-            commit = BranchCommit(message=message, files=((SEASON_FILE, change(seasons).serialised()),))
-            if branches.push({RESULTS_BRANCH: branches.build(branches.tips().get(RESULTS_BRANCH), commit, now)}):
-                return
-    raise CommandError(OUR_FAULT, f"others pushed first {MAX_PUSHES} times; run the same command again")

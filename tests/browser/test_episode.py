@@ -25,9 +25,9 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Epis
 </head><body data-md-color-scheme="default" class="md-typeset"><h1>Episodes</h1>{body}
 <script type="module" src="assets/js/episode-player.js"></script></body></html>"""
 COMPARE = """<div id="place"></div><script type="module">
-import {{ create, together }} from "./assets/js/episode-player.js";
+import {{ create, playTogether }} from "./assets/js/episode-player.js";
 const figures = {episodes}.map((one) => create(one, {{ name: {name}, said: "return 1" }}));
-document.querySelector("#place").append(together(figures, {{ label: "both" }}), ...figures);
+document.querySelector("#place").append(playTogether(figures, {{ label: "both" }}), ...figures);
 </script>"""
 
 

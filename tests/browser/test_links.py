@@ -116,15 +116,15 @@ def test_labels_and_descriptions_name_what_is_there(site):
     assert not missing
 
 
-def test_changes_of_leaders_lead_to_the_film_where_there_is_one(full_site):
+def test_changes_of_leaders_lead_to_the_replay_where_there_is_one(full_site):
     """Other changes lead to the page: what leads nowhere is looked for above."""
-    films = {path for path, page in full_site.pages.items() if "film" in page.ids}
+    replays = {path for path, page in full_site.pages.items() if "leader-replay" in page.ids}
     given = [given.get("href", "") for _, given in full_site.pages["timeline/index.html"].tags]
     led = {on_disk(href.removeprefix("../")): href for href in given if href.startswith("../tasks/") and href != "../tasks/"}
 
-    assert len(films & led.keys()) > 1
-    assert {path for path, href in led.items() if href.endswith("#film")} == films & led.keys()
-    assert led.keys() - films
+    assert len(replays & led.keys()) > 1
+    assert {path for path, href in led.items() if href.endswith("#leader-replay")} == replays & led.keys()
+    assert led.keys() - replays
 
 
 def test_everything_that_a_stylesheet_loads_is_there(site):

@@ -8,8 +8,8 @@ from tests.browser.built import KINDS, Tab
 SHEET = {"width": 718, "height": 1000}
 PHONE = {"width": 360, "height": 740}
 OPEN = "() => document.querySelectorAll('main details').forEach((one) => { one.open = true; })"
-# What ends beyond the paper, what is cut off, and what would have to be scrolled; words for screen readers and windows on
-# films are meant to be cut.
+# What ends beyond the paper, what is cut off, and what would have to be scrolled; words for screen readers
+# and windows on replays are meant to be cut.
 LOST = """() => {
   const edge = document.documentElement.clientWidth + 1;
   const isMeant = (one) => one.closest(".pr-hidden, .pr-screen, svg svg, input, select, textarea, [hidden]");

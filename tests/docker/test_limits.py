@@ -13,7 +13,7 @@ from evaluator.host.docker import evaluator_image
 from evaluator.host.docker.container_policy import UIDS, ContainerOptions, locked_down
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
-from evaluator.host.docker.hidden_files import hidden_paths, stand_ins
+from evaluator.host.docker.hidden_files import hidden_paths, replacement_files
 from evaluator.host.docker.seccomp import seccomp_profile
 from evaluator.host.loading.submission_folder import read_folder, stage
 from evaluator.host.probe.run_probe import NOT_PROMISED, escape_checks, probe
@@ -140,10 +140,10 @@ def test_agent_acts_with_its_share(docker: SelectedSandbox, tmp_path: Path) -> N
     assert reported("share", docker, tmp_path / "b", head, acting=True, cpus=0.25) == "25000"
 
 
-def test_engine_mounts_two_folders_and_stand_ins_read_only_and_nothing_else(settings: dict[str, Any]) -> None:
+def test_engine_mounts_two_folders_and_replacement_files_read_only_and_nothing_else(settings: dict[str, Any]) -> None:
     mounts = {mount["Destination"]: mount for mount in settings["Mounts"]}
 
-    assert set(mounts) == {"/submission", "/channel", *stand_ins(LIMITS)}
+    assert set(mounts) == {"/submission", "/channel", *replacement_files(LIMITS)}
     assert not any(mount["RW"] for mount in mounts.values())
     assert not any("docker" in mount["Source"] for mount in mounts.values())
 

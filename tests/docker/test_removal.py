@@ -150,7 +150,7 @@ def test_evaluator_that_is_killed_leaves_an_orphan_that_the_next_one_reaps(
         assert exists(engine, orphan)
 
         other = Engine()
-        assert other.reap() == 1
+        assert other.remove_orphans() == 1
         other.close()
 
         assert not exists(engine, orphan)
@@ -197,7 +197,7 @@ def test_only_orphans_are_reaped(name: str, engine: Engine, alone: str) -> None:
     label, running, reaped = CASES[name]
 
     with labelled(engine, alone, label, running=running) as container:
-        assert engine.reap() == reaped
+        assert engine.remove_orphans() == reaped
 
         assert exists(engine, container) is not reaped
 
@@ -207,14 +207,14 @@ def test_killed_evaluator_that_nobody_waited_for_is_dead(engine: Engine, alone: 
     start = (Path(f"/proc/{child.pid}/stat").read_text()).rpartition(")")[2].split()[19]
     owner = ProcessOwner(**{**asdict(this_process()), "pid": child.pid, "start": start})
     with labelled(engine, alone, json.dumps(asdict(owner)), running=True) as container:
-        engine.reap()
+        engine.remove_orphans()
         assert exists(engine, container)
 
         child.kill()
         until = time.monotonic() + 60
         while " Z " not in Path(f"/proc/{child.pid}/stat").read_text() and time.monotonic() < until:
             time.sleep(0.02)
-        engine.reap()
+        engine.remove_orphans()
 
         assert not exists(engine, container)
     child.wait()

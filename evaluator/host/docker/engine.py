@@ -391,7 +391,7 @@ class Engine:
         with _engine_errors("remove the sandbox", but=_REMOVED_STATUS):
             self._api.remove_container(container, force=True, v=True)
 
-    def reap(self) -> int:
+    def remove_orphans(self) -> int:
         """Remove the containers of evaluators that have ended; returns how many."""
         with _engine_errors("look for orphans"):
             mine = self._api.containers(all=True, filters={"label": OWNER_LABEL})

@@ -73,7 +73,7 @@ def _not_kept(machine: Path) -> Iterator[str]:
             yield from (f"{folder}/{path.name}" for path in here.iterdir() if path.name not in kept)
 
 
-def stand_ins(limits: Limits) -> dict[str, str]:
+def replacement_files(limits: Limits) -> dict[str, str]:
     """Files that programs read to size themselves: path in the container to a text that says nothing of the machine."""
     kib = limits.memory_mib * MIB // 1024
     processors = "".join(f"cpu{index}{' 0' * 10}\n" for index in range(os.cpu_count() or 1))

@@ -19,7 +19,7 @@ from evaluator.host.docker.container_policy import START_CPUS, ContainerOptions
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME
-from evaluator.host.docker.hidden_files import stand_ins
+from evaluator.host.docker.hidden_files import replacement_files
 from evaluator.host.docker.registry_client import is_common
 from evaluator.host.errors import AgentFault, MachineFault, RegistryFault, SandboxClosed
 from evaluator.host.process_owner import scratch_prefix
@@ -247,7 +247,7 @@ class DockerSandbox:
         if self._over_socket:
             binds[str(self._scratch / "channel")] = {"bind": "/channel", "mode": "ro"}
         if config.kind is SandboxKind.DOCKER:
-            binds.update(self._stand_ins(spec))
+            binds.update(self._replacement_files(spec))
         address = "/channel/agent.sock" if self._over_socket else "-"
         variables = {CHANNEL: address} if spec.image else _SANDBOX_VARIABLES
         options = ContainerOptions(
@@ -276,12 +276,12 @@ class DockerSandbox:
                 raise RegistryFault(f"the image cannot be started, and ours can: {error}; {ASKED_AGAIN}") from error
             raise agent_image.cannot_start(error) from error
 
-    def _stand_ins(self, spec: SandboxSpec) -> dict[str, dict[str, str]]:
+    def _replacement_files(self, spec: SandboxSpec) -> dict[str, dict[str, str]]:
         """Our own files in place of some in /proc; see `hidden_files`."""
         folder = self._scratch / "proc"
         folder.mkdir(mode=0o755)
         binds = {}
-        for path, text in stand_ins(spec.limits).items():
+        for path, text in replacement_files(spec.limits).items():
             file = folder / Path(path).name
             file.write_text(text)
             file.chmod(0o644)

@@ -95,7 +95,7 @@ def _container_sandbox(kind: SandboxKind, base: str, tell: Say, over_socket: boo
     fault = engine.gvisor_fault() if kind is SandboxKind.GVISOR else None
     if fault:
         raise SandboxError(f"{fault}; 'pullrank gvisor --install' installs it, and nothing is evaluated without it")
-    engine.reap()
+    engine.remove_orphans()
     remove_abandoned_once()
     config = DockerConfig(
         engine=engine,

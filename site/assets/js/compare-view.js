@@ -2,7 +2,7 @@
 
 import { bar, profiles, scaleOf, strips } from "./charts.js";
 import { el } from "./dom.js";
-import { create, together } from "./episode-player.js";
+import { create, playTogether } from "./episode-player.js";
 import { number, ranks, span } from "./format.js";
 import { agentPage } from "./site.js";
 import { INTERVAL_NAME, improvement, mean, quantile } from "./stats.js";
@@ -184,7 +184,7 @@ function inStep(played, data) {
     const shown = seen.filter((one) => replayOf(one, choice.value));
     const figures = shown.map((one) => figure(one, replayOf(one, choice.value), data));
     stage.replaceChildren(...figures);
-    controls.replaceChildren(...(figures.length ? [together(figures, { label: `the ${choice.value} episodes in step` })] : []));
+    controls.replaceChildren(...(figures.length ? [playTogether(figures, { label: `the ${choice.value} episodes in step` })] : []));
     const missing = played.filter((one) => !shown.includes(one)).map((one) => one.name);
     without.textContent = missing.length ? `No pictures of this episode: ${missing.join(", ")}. Only the best of each task are drawn.` : "";
   };

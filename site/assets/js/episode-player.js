@@ -1,7 +1,7 @@
 /**
  * Players of recorded episodes. All frames of an episode are one picture, row by row; a window of the size of one frame
  * shows one of them. Pages load this file for its players; the compare page makes figures of its own with `create` and plays
- * several in step with `together`.
+ * several in step with `playTogether`.
  */
 import { el, svg } from "./dom.js";
 import { root } from "./site.js";
@@ -19,7 +19,7 @@ const ICONS = {
 const STILL = "pullrank-still";
 
 /** The window of a figure: which frame it shows, and after how many steps that was taken. */
-export class Screen {
+export class FrameView {
   constructor(figure) {
     const { columns, frames, steps } = figure.dataset;
     this.columns = Math.max(1, Number(columns));
@@ -61,7 +61,7 @@ export class Bar {
       oninput: () => this.go(Number(this.slider.value)),
     });
     this.place = el("span", { class: "pr-step", "aria-hidden": "true" });
-    this.speed = speeds && el("select", { class: "pr-speed", "aria-label": "Speed", onchange: () => this.again() },
+    this.speed = speeds && el("select", { class: "pr-speed", "aria-label": "Speed", onchange: () => this.restart() },
       SPEEDS.map((one) => el("option", { value: one, selected: one === 1 }, `${one}×`)));
     this.element = el("div", { class: "pr-player", role: "group", "aria-label": `Player of ${label}` },
       this.play, this.back, this.forward, this.slider, this.place, this.speed);
@@ -101,7 +101,7 @@ export class Bar {
 
   run() {
     if (this.at === this.last) this.set(0);
-    this.dress("pause", "Pause");
+    this.setPlayButton("pause", "Pause");
     const from = this.at;
     const rate = this.rate * (this.speed ? Number(this.speed.value) : 1);
     let begun = null;
@@ -116,7 +116,7 @@ export class Bar {
   }
 
   /** Goes on at the chosen speed. */
-  again() {
+  restart() {
     if (!this.isPlaying) return;
     this.pause();
     this.run();
@@ -126,10 +126,10 @@ export class Bar {
     if (this.request === null) return;
     cancelAnimationFrame(this.request);
     this.request = null;
-    this.dress("play", "Play");
+    this.setPlayButton("play", "Play");
   }
 
-  dress(icon, label) {
+  setPlayButton(icon, label) {
     this.play.querySelector("path").setAttribute("d", ICONS[icon]);
     this.play.setAttribute("aria-label", label);
     this.play.title = label;
@@ -163,7 +163,7 @@ export class Bar {
  */
 export function mount(figure) {
   if (figure.querySelector(".pr-player")) return figure;
-  const screen = new Screen(figure);
+  const screen = new FrameView(figure);
   const bar = new Bar(screen.steps, `${screen.label}`, (index) => screen.show(index));
   screen.image.alt = screen.label;
   figure.querySelector(".pr-screen").after(bar.element);
@@ -173,7 +173,7 @@ export function mount(figure) {
 
 /**
  * A figure of an episode as the documents below `api/` describe it; a still picture until it is given to `mount` or
- * `together`.
+ * `playTogether`.
  *
  * @param {{which: string, number: number, total: number, length: number, file: string, columns: number, width: number,
  *   height: number, steps: number[]}} episode
@@ -208,8 +208,8 @@ export function create(episode, { name = "", caption = "" } = {}) {
  * @param {{label?: string}} [options] what is played, for screen readers
  * @returns {HTMLElement} the player, to be put beside them
  */
-export function together(figures, { label = "all episodes in step" } = {}) {
-  const screens = figures.map((figure) => new Screen(figure));
+export function playTogether(figures, { label = "all episodes in step" } = {}) {
+  const screens = figures.map((figure) => new FrameView(figure));
   for (const screen of screens) screen.image.alt = screen.label;
   const most = Math.max(0, ...screens.map((screen) => screen.steps.at(-1)));
   const count = Math.min(MOMENTS, most);

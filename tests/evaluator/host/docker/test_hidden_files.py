@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evaluator.host.docker.hidden_files import hidden_paths, stand_ins
+from evaluator.host.docker.hidden_files import hidden_paths, replacement_files
 from evaluator.model.config.limits import Limits
 
 # The list of Docker 28, which ours replaces.
@@ -44,10 +44,10 @@ def test_what_programs_need_stays(tmp_path: Path) -> None:
     assert needed.isdisjoint(hidden_paths())
 
 
-def test_stand_ins_have_the_limits_and_nothing_of_the_machine() -> None:
-    texts = stand_ins(Limits(memory_mib=300))
+def test_replacement_files_have_the_limits_and_nothing_of_the_machine() -> None:
+    texts = replacement_files(Limits(memory_mib=300))
 
-    assert texts == stand_ins(Limits(memory_mib=300))
+    assert texts == replacement_files(Limits(memory_mib=300))
     assert texts["/proc/meminfo"].splitlines()[0].split() == ["MemTotal:", "307200", "kB"]
     assert not set(texts) & set(hidden_paths())
     assert {line.split()[0][:3] for line in texts["/proc/stat"].splitlines()} == {"cpu", "int", "ctx", "bti", "pro"}

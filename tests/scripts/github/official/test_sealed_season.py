@@ -38,7 +38,7 @@ from leaderboard.core.store import ResultStore
 from leaderboard.pages.render_pages import render_pages
 from leaderboard.scoring.metrics import is_missing
 from leaderboard.site_context import SiteContext
-from scripts.commands import bot, season
+from scripts.commands import bot
 from scripts.console import CommandError
 from scripts.git.data_branches import export_files, results_commit
 from scripts.github.official import check_shards, evaluate_shard, plan_shards, publish_round
@@ -46,9 +46,10 @@ from scripts.github.official.workload import OfficialRun, read_workload
 from scripts.github.preview.preview_artifact import ArtifactError, read_artifact
 from scripts.github.workflow import plan_context
 from scripts.github.workflow.plan_context import JOB_SLOT_SECONDS
+from scripts.maintenance import record_season
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
-from scripts.repository.season_file import RevealedSecret, SeasonFile
+from scripts.repository.season_file import RevealedSecret, SeasonEntry
 from scripts.standings.recorded_standings import recorded_standings
 from scripts.verification.verify_records import VerificationJob, verify_file, verify_files
 from tests.leaderboard import make
@@ -155,14 +156,14 @@ def open_board(played: Round, place: Path, *, revealed: bool) -> Checkout:
     (board.root / "traces").mkdir()
     subprocess.run(["tar", "-x", "-C", str(board.root / "traces")], input=packed, check=True)
     if revealed:
-        season.record_locally(board, reveal)
+        record_season.record_locally(board, reveal)
         board = Checkout(place / "clone")
     return board
 
 
-def reveal(seasons: SeasonFile) -> SeasonFile:
+def reveal(entry: SeasonEntry) -> SeasonEntry:
     news = RevealedSecret(secret=SECRET.raw.hex(), at="2026-06-01T00:00:00Z")
-    return seasons.having(seasons.of("1").model_copy(update={"revealed": news}))
+    return entry.model_copy(update={"revealed": news})
 
 
 def test_every_entry_plays_the_same_episodes_and_none_knows_its_own_seed(played: Round, tmp_path: Path) -> None:
@@ -388,7 +389,7 @@ def test_a_season_does_not_have_the_secret_of_another(played: Round, tmp_path: P
     clone.commit({"challenge.yml": CHALLENGE.replace(b'season: "1"', b'season: "2"')})
     if not is_recorded:  # An earlier season nobody entered.
         git(clone.path, "push", "-q", "origin", ":results")
-        season.record_on_branch(clone.repository, "1", reveal, "reveal season 1", datetime.now(UTC))
+        record_season.record_on_branch(clone.repository, "1", reveal, "reveal season 1", datetime.now(UTC))
 
     with pytest.raises(CommandError, match=r"season 2 has the secret of season 1, .*run 'pullrank season seal'"):
         read_workload(open_run(clone), clone.head, results_commit(clone.repository))
@@ -561,7 +562,7 @@ def test_the_reveal_on_the_branch_ends_the_plan(played: Round, tmp_path: Path, c
     git(clone.path, "remote", "set-url", "origin", str(tmp_path / "board" / "origin.git"))
     clone.commit(agent_files("dora"))
     before = read_workload(open_run(clone), clone.head, results_commit(clone.repository))
-    season.record_on_branch(clone.repository, "1", reveal, "reveal season 1", datetime.now(UTC))
+    record_season.record_on_branch(clone.repository, "1", reveal, "reveal season 1", datetime.now(UTC))
     after = read_workload(open_run(clone), clone.head, results_commit(clone.repository))
 
     assert (len(before.items), len(after.items)) == (1, 0)

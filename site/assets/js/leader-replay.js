@@ -1,40 +1,40 @@
 /**
- * The film of a leader, on the page of a task or a game: the page shows one picture, and the film is loaded when it is
- * played. The other entries of the list beside it are one button away. Films of tasks are pictures with all frames of an
- * episode; films of games are matches, which the pages of duels hold as JSON.
+ * The replay of a leader, on the page of a task or a game: the page shows one picture, and the replay is loaded when it is
+ * played. The other entries of the list beside it are one button away. Replays of tasks are pictures with all frames of an
+ * episode; replays of games are matches, which the pages of duels hold as JSON.
  */
 import { el } from "./dom.js";
-import { Bar, Screen } from "./episode-player.js";
+import { Bar, FrameView } from "./episode-player.js";
 import { MatchPicture } from "./match-picture.js";
 import { root } from "./site.js";
 
 /** Moves a second at the usual speed. */
 const MOVES_A_SECOND = 2;
-const place = document.querySelector(".pr-film .pr-reel");
-if (place) begin(place.closest(".pr-film"), [...place.children]);
+const place = document.querySelector(".pr-leader-replay .pr-replayed-agents");
+if (place) begin(place.closest(".pr-leader-replay"), [...place.children]);
 
 function begin(section, entries) {
   const figure = section.querySelector("figure");
   const stage = entries[0].dataset.duel ? matches(figure) : sheets(figure);
   const caption = el("figcaption");
-  const previous = turner("‹ Previous agent", -1);
-  const next = turner("Next agent ›", 1);
+  const previous = turnButton("‹ Previous agent", -1);
+  const next = turnButton("Next agent ›", 1);
   let at = 0;
   let bar = null;
-  /** Which film is loaded, and how it is shown; the picture of the page is none. */
+  /** Which replay is loaded, and how it is shown; the picture of the page is none. */
   let loaded = null;
   let display = null;
   let loading = null;
 
   figure.append(caption);
-  if (entries.length > 1) section.querySelector(".pr-reel").before(el("div", { class: "pr-turners" }, previous, next));
-  section.querySelector(".pr-reel").classList.add("pr-hidden-with-script");
+  if (entries.length > 1) section.querySelector(".pr-replayed-agents").before(el("div", { class: "pr-turners" }, previous, next));
+  section.querySelector(".pr-replayed-agents").classList.add("pr-hidden-with-script");
   figure.addEventListener("keydown", (event) => bar.press(event));
   addEventListener("hashchange", playIfAsked);
   choose(0);
   playIfAsked();
 
-  function turner(label, by) {
+  function turnButton(label, by) {
     return el("button", { type: "button", class: "pr-button", onclick: () => turn(by) }, label);
   }
 
@@ -52,7 +52,7 @@ function begin(section, entries) {
     const moments = stage.momentsOf(entries[at].dataset);
     const name = entries[at].querySelector(".pr-agent").textContent;
     const first = stage.isPosterLast ? moments.length - 1 : 0;
-    const made = new Bar(moments, `the film of ${name}`, show, { speeds: true, rate: stage.rate, first });
+    const made = new Bar(moments, `the replay of ${name}`, show, { speeds: true, rate: stage.rate, first });
     if (bar) bar.element.replaceWith(made.element);
     else figure.querySelector(".pr-screen").after(made.element);
     bar = made;
@@ -76,21 +76,21 @@ function begin(section, entries) {
       display(bar.at);
     } catch {
       if (entry === entries[at] && !caption.querySelector(".pr-trouble")) {
-        caption.append(el("span", { class: "pr-trouble" }, " · the film could not be loaded"));
+        caption.append(el("span", { class: "pr-trouble" }, " · the replay could not be loaded"));
       }
     } finally {
       if (loading === entry) loading = null;
     }
   }
 
-  /** Links to the film play it, unless the reader prefers less motion. */
+  /** Links to the replay play it, unless the reader prefers less motion. */
   function playIfAsked() {
-    if (location.hash !== "#film" || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    if (location.hash !== "#leader-replay" || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
     if (!bar.isPlaying) bar.toggle();
   }
 }
 
-/** Films of tasks: one picture with all frames. */
+/** Replays of tasks: one picture with all frames. */
 function sheets(figure) {
   const frame = figure.querySelector(".pr-screen");
   const image = frame.querySelector("img");
@@ -98,25 +98,25 @@ function sheets(figure) {
     isPosterLast: false,
     rate: undefined,
     momentsOf: ({ steps, frames }) => steps.split(",").map(Number).slice(0, Number(frames)),
-    load: async ({ film, columns, frames, width, height, steps }, words) => {
+    load: async ({ replay, columns, frames, width, height, steps }, words) => {
       const picture = new Image();
-      picture.src = film;
+      picture.src = replay;
       await picture.decode();
       return () => {
         Object.assign(figure.dataset, { columns, frames, steps });
         frame.style.setProperty("--pr-columns", columns);
         frame.style.setProperty("--pr-rows", Math.ceil(Number(frames) / Number(columns)));
         frame.style.aspectRatio = `${width} / ${height}`;
-        image.src = film;
+        image.src = replay;
         image.alt = words();
-        const screen = new Screen(figure);
+        const screen = new FrameView(figure);
         return (index) => screen.show(index);
       };
     },
   };
 }
 
-/** Films of games: the page shows the last position of a match, the page of its duel has all its moves. */
+/** Replays of games: the page shows the last position of a match, the page of its duel has all its moves. */
 function matches(figure) {
   const frame = figure.querySelector(".pr-screen");
   const duels = new Map();

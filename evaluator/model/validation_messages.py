@@ -77,14 +77,14 @@ def _inner_model(annotation: Any) -> Any:
 def faults_in_words(model: type[BaseModel], error: ValidationError) -> list[tuple[tuple[int | str, ...], str]]:
     """Faults of a failed validation, a hundred at most: the path of each and one clear sentence."""
     items = error.errors(include_url=False)[:_MOST_FAULTS]
-    return [(_place(item), _sentence(model, item)) for item in items if not _is_consequence(item, items)]
+    return [(_fault_path(item), _sentence(model, item)) for item in items if not _is_consequence(item, items)]
 
 
 def error_in_words(error: Exception, most: int = 200) -> str:
     """An error in one line of at most that many characters; of a failed validation its first fault."""
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(step) for step in _place(first))[:100]
+        place = ".".join(str(step) for step in _fault_path(first))[:100]
         more = f", and {error.error_count() - 1} more" if error.error_count() > 1 else ""
         return " ".join(f"{place + ': ' if place else ''}{_words(first)}{more}".split())[:most]
     return " ".join(str(error).split())[:most]
@@ -107,7 +107,7 @@ def _steps(item: Any) -> tuple[int | str, ...]:
     return tuple(steps)
 
 
-def _place(item: Any) -> tuple[int | str, ...]:
+def _fault_path(item: Any) -> tuple[int | str, ...]:
     return (*_steps(item), *(item["ctx"]["place"] if item["type"] == "misplaced" else ()))
 
 

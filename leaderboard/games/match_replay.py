@@ -88,7 +88,7 @@ def match_replay(duel: Duel, task: Task, frames: AllFrames, names: tuple[str, st
         fields: dict[str, Any] = {"first": first, "moves": moves, "ms": times, "opening": min(len(moves), task.opening)}
         fields |= {"outcome": summary.outcome, "why": summary.why, "winner": summary.winner}
         matches.append(fields | _picture_fields(kind, marks, rendered, len(moves), first))
-    shared = {"players": names, "words": kind.words if kind else (), "matches": matches, **_look(kind)}
+    shared = {"players": names, "words": kind.words if kind else (), "matches": matches, **_drawing_fields(kind)}
     ground = shared_ground(kind) if kind else Markup()
     return MatchReplay(summaries=tuple(summaries), ground=ground, document=_script_json(shared))
 
@@ -153,7 +153,7 @@ def _picture_fields(
     return {"images": frames.images, **movers} if frames.images else movers
 
 
-def _look(kind: GameDrawing | None) -> dict[str, Any]:
+def _drawing_fields(kind: GameDrawing | None) -> dict[str, Any]:
     if kind is None:
         return {}
     wide, high = kind.board

@@ -123,7 +123,7 @@ def fit_ratings(
     fit = _shifted(_fit_core(core_matches, core, players, nu_prior=nu_prior, ordered=ordered), _mean_of(anchored, players))
     priors = np.where(inside | is_passive, 0.0, 1.0)
     if priors.any():
-        fit = _shifted(_place_others(fit, matches, priors, np.flatnonzero(priors)), _mean_of([anchor], players))
+        fit = _shifted(_fit_others(fit, matches, priors, np.flatnonzero(priors)), _mean_of([anchor], players))
     fit, needed = _place_passive(fit, every, is_passive)
     priors += needed
     return _ratings(fit, among, prior=tuple(np.flatnonzero(priors).tolist()), ordered=ordered)
@@ -133,7 +133,7 @@ def _place_passive(fit: _Fit, matches: Matches, is_passive: Bools) -> tuple[_Fit
     """Place passive players by their matches against the others; returns also the priors that they needed."""
     mixed = matches.where(is_passive[matches.a] ^ is_passive[matches.b])
     needed = np.where(is_passive & ~_has_both(mixed, len(is_passive)), 1.0, 0.0)
-    return (_place_others(fit, mixed, needed, np.flatnonzero(is_passive)) if is_passive.any() else fit), needed
+    return (_fit_others(fit, mixed, needed, np.flatnonzero(is_passive)) if is_passive.any() else fit), needed
 
 
 def _has_both(matches: Matches, players: int) -> Bools:
@@ -180,7 +180,7 @@ def _fit_core(matches: Matches, core: Indices, players: int, *, nu_prior: bool, 
     return _Fit(point, spread)
 
 
-def _place_others(core: _Fit, matches: Matches, priors: Floats, others: Indices) -> _Fit:
+def _fit_others(core: _Fit, matches: Matches, priors: Floats, others: Indices) -> _Fit:
     """Place others around the players that were placed before, with their priors.
 
     Their estimate is a function of the core's. To first order its derivative is −(information about themselves)⁻¹ ·

@@ -259,19 +259,19 @@ def stage(folder: SubmissionFolder, target: Path) -> None:
     """
     target.chmod(0o755)
     for blob in folder.blobs:
-        place = _place(target, blob.path)
+        place = _staged_path(target, blob.path)
         is_manifest = blob.path == MANIFEST_NAME
         place.write_bytes(canonical_json.canonical(folder.submission.identity()) if is_manifest else blob.content)
         place.chmod(0o555 if blob.executable and not is_manifest else 0o444)
     fetch_weights(folder)
     # By name: the manifest's order is no part of the version, and an agent could read it by the files' inodes and times.
     for weights in sorted(folder.submission.weights, key=lambda weights: weights.file):
-        place = _place(target, weights.file)
+        place = _staged_path(target, weights.file)
         WeightsCache().copy(weights, place)
         place.chmod(0o444)
 
 
-def _place(target: Path, path: str) -> Path:
+def _staged_path(target: Path, path: str) -> Path:
     """The place of a file, with its folders made."""
     place = target / path
     for parent in reversed(place.relative_to(target).parents[:-1]):

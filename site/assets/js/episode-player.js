@@ -45,7 +45,7 @@ export class FrameView {
 }
 
 /** The controls of a player: play, step and slide through moments. */
-export class Bar {
+export class PlayerBar {
   constructor(moments, label, show, { speeds = false, rate = FRAMES_A_SECOND, first = 0 } = {}) {
     this.moments = moments;
     this.rate = rate;
@@ -164,7 +164,7 @@ export class Bar {
 export function mount(figure) {
   if (figure.querySelector(".pr-player")) return figure;
   const screen = new FrameView(figure);
-  const bar = new Bar(screen.steps, `${screen.label}`, (index) => screen.show(index));
+  const bar = new PlayerBar(screen.steps, `${screen.label}`, (index) => screen.show(index));
   screen.image.alt = screen.label;
   figure.querySelector(".pr-screen").after(bar.element);
   figure.addEventListener("keydown", (event) => bar.press(event));
@@ -214,7 +214,7 @@ export function playTogether(figures, { label = "all episodes in step" } = {}) {
   const most = Math.max(0, ...screens.map((screen) => screen.steps.at(-1)));
   const count = Math.min(MOMENTS, most);
   const moments = Array.from({ length: count + 1 }, (_, i) => (count ? Math.round((most * i) / count) : 0));
-  const bar = new Bar(moments, label, (index) => screens.forEach((screen) => screen.showAt(moments[index])));
+  const bar = new PlayerBar(moments, label, (index) => screens.forEach((screen) => screen.showAt(moments[index])));
   for (const holder of [bar.element, ...figures]) holder.addEventListener("keydown", (event) => bar.press(event));
   bar.element.classList.add("pr-together");
   return bar.element;

@@ -4,7 +4,7 @@
  * episode; replays of games are matches, which the pages of duels hold as JSON.
  */
 import { el } from "./dom.js";
-import { Bar, FrameView } from "./episode-player.js";
+import { PlayerBar, FrameView } from "./episode-player.js";
 import { MatchPicture } from "./match-picture.js";
 import { root } from "./site.js";
 
@@ -52,7 +52,7 @@ function begin(section, entries) {
     const moments = stage.momentsOf(entries[at].dataset);
     const name = entries[at].querySelector(".pr-agent").textContent;
     const first = stage.isPosterLast ? moments.length - 1 : 0;
-    const made = new Bar(moments, `the replay of ${name}`, show, { speeds: true, rate: stage.rate, first });
+    const made = new PlayerBar(moments, `the replay of ${name}`, show, { speeds: true, rate: stage.rate, first });
     if (bar) bar.element.replaceWith(made.element);
     else figure.querySelector(".pr-screen").after(made.element);
     bar = made;

@@ -1,7 +1,6 @@
 """Ways to have one's own evaluation count as a failure of ours: it is played anew then, and no quota knows of it."""
 
 import math
-import sys
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
@@ -117,7 +116,7 @@ class Leaving(Open):
     """A host's environment that ends the program, as a window that is closed may."""
 
     def step(self, action: Any) -> NoReturn:
-        sys.exit()
+        raise SystemExit  # what sys.exit does, which libraries such as wandb replace
 
 
 gymnasium.register("Leaving-v0", Leaving)

@@ -45,7 +45,8 @@ def wanted_pairings(
     entered = sorted((entry for entry in entries if entry.submission.plays(task)), key=lambda entry: entry.name)
     digest = task.digest()
     current = [duel for duel in duels if (duel.task, duel.task_digest, duel.season) == (task.id, digest, season)]
-    last = newest_duels(counting_duels(task, season, current, entries, official=False))
+    counted = counting_duels(task, season, current, entries, official=False)
+    last = newest_duels(counted)
     groups = owner_groups(entries, current)
     players = partition_by_validation(entered, last).passed
     validations = [(entry, entry) for entry in entered]
@@ -54,8 +55,12 @@ def wanted_pairings(
         return [*validations, *(pair for pair in pairs if not groups.are_same_owner(pair[0].name, pair[1].name))]
     # Imported late: only here are ratings needed.
     from leaderboard.planning.opponents import MatchmakingInput, chosen_opponents
+    from leaderboard.ratings.build_game_standings import all_but_the_best
+    from leaderboard.ratings.fit_ratings import anchor_candidates
 
-    given = MatchmakingInput(players, current, last, groups, version_folders(entries), final_beacon)
+    live = [duel for duel in counted if duel.duel.beacon != final_beacon]
+    passive = all_but_the_best(entered, live, groups, anchor_candidates(task, baselines))
+    given = MatchmakingInput(players, current, last, groups, version_folders(entries), passive, final_beacon)
     return [*validations, *chosen_opponents(task, given, baselines)]
 
 

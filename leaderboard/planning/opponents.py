@@ -1,9 +1,10 @@
 """Choice of opponents in a game with too many players for everybody to play everybody.
 
-Each player needs `opponents` others, of different owners. They stay chosen once a duel is recorded, so the wanted set
-settles. A player that lacks opponents takes the baselines and others spread evenly over the order of strength, by lot within
-each part of it: else a player could be made to beat just those that it will meet. A new player therefore costs its own
-`opponents` duels and nobody else any. After the end of submissions everybody chooses once more.
+Each player needs `opponents` others that change ratings, which only one player of each owner does. They stay chosen once
+a duel is recorded, so the wanted set settles. A player that lacks opponents takes the baselines and others spread evenly
+over the order of strength, by lot within each part of it: else a player could be made to beat just those that it will meet.
+A new player therefore costs its own `opponents` duels, and where it becomes its owner's best, one for each who met the
+earlier best. After the end of submissions everybody chooses once more.
 
 Nobody is chosen because its rating is near, though such a duel tells the most. Whoever was lucky at first would meet others
 that were lucky, which hides their luck, and no interval knows of that; and a player made to beat those of one strength, and
@@ -11,7 +12,7 @@ rated by its lots as one of them, would meet these.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from leaderboard.core.arrays import Bools, Floats, Indices
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import OwnerGroups
 from leaderboard.core.version_folders import VersionFolders
 from leaderboard.ratings.fit_ratings import RatedPlayers, anchor_candidates, is_named, rate_players
@@ -38,6 +39,8 @@ class MatchmakingInput:
     """The duel of each pair that counts."""
     groups: OwnerGroups
     folders: VersionFolders
+    passive: Container[AgentName] = ()
+    """Who changes nobody's rating, since another player of the owner does."""
     final_beacon: str | None = None
     """That of the final draws, after the end of submissions. Then who met before has to meet again only if chosen anew: of
     many folders with other lots the luckiest would else keep its opponents in the final ranks."""
@@ -60,8 +63,9 @@ class PlayerTable:
     """Who met whom, or is to meet, shape (players, players)."""
     barred: Bools
     """Who never meets: each and itself, and agents of one login or team; shape (players, players)."""
-    owner: Indices
-    """The first player of the same owner: of an owner's players only one changes ratings, so they are one opponent."""
+    is_heard: Bools
+    """Whose duels change the ratings of others. The others are nobody's opponent: an owner's weak folders would else draw a
+    rival until it needs nobody whose duels count."""
     is_baseline: Bools
     theta: Floats
     """Logarithm of the strength; NaN without a rating."""
@@ -75,10 +79,8 @@ def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines
     position = {version_of(player): i for i, player in enumerate(players)}
     met, barred = np.zeros((2, len(players), len(players)), dtype=np.bool_)
     np.fill_diagonal(barred, val=True)
-    owner = np.arange(len(players))
     for positions in _by_owner(given):
         barred[np.ix_(positions, positions)] = True
-        owner[positions] = positions[0]
     for duel in given.duels:
         if given.final_beacon not in (None, duel.beacon):
             continue
@@ -88,11 +90,12 @@ def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines
     theta = np.full(len(players), np.nan)
     if rated:
         theta[[position[version] for version in rated.players]] = rated.ratings.theta
+    is_baseline = np.array([any(is_named(version, name) for name in baselines) for version in position], dtype=np.bool_)
     return PlayerTable(
         met=met,
         barred=barred,
-        owner=owner,
-        is_baseline=np.array([any(is_named(version, name) for name in baselines) for version in position], dtype=np.bool_),
+        is_heard=is_baseline | np.array([version.name not in given.passive for version in position], dtype=np.bool_),
+        is_baseline=is_baseline,
         theta=theta,
         lots=[(given.final_beacon or given.last[version, version].duel.beacon, version.digest) for version in position],
     )
@@ -109,34 +112,24 @@ def _by_owner(given: MatchmakingInput) -> list[list[int]]:
 
 def draw_opponents(table: PlayerTable, opponents: int) -> None:
     """Let every player in turn draw the opponents it lacks; being drawn counts too. `table.met` has them afterwards."""
-    lacking = opponents - _owners_met(table, np.arange(len(table.met)))
+    lacking = opponents - _opponents_met(table, np.arange(len(table.met)))
     for player in range(len(lacking)):
         if lacking[player] <= 0:
             continue
         chosen = _spread(table, player, lacking)
         table.met[player, chosen] = table.met[chosen, player] = True
         changed = np.append(chosen, player)
-        lacking[changed] = opponents - _owners_met(table, changed)
+        lacking[changed] = opponents - _opponents_met(table, changed)
 
 
-def _owners_met(table: PlayerTable, players: Indices) -> Indices:
-    """How many opponents of different owners each of some players has."""
-    order = np.argsort(table.owner, kind="stable")
-    begins = np.flatnonzero(np.diff(table.owner[order], prepend=-1))
-    of_owner = np.add.reduceat(table.met[np.ix_(players, order)], begins, axis=1)
-    return np.asarray((of_owner > 0).sum(axis=1), np.intp)
+def _opponents_met(table: PlayerTable, players: Indices) -> Indices:
+    """How many opponents that change ratings each of some players has."""
+    return np.asarray((table.met[players] & table.is_heard).sum(axis=1), np.intp)
 
 
 def _candidates(table: PlayerTable, player: int) -> Indices:
     """The players that it may choose."""
     return np.flatnonzero(~(table.met[player] | table.barred[player]))
-
-
-def _is_another_owners(table: PlayerTable, player: int, others: Indices) -> Bools:
-    """Which are the first of an owner that it has not met: of folders as strong as a rival one owner could have many."""
-    owner, first = table.owner[others], np.zeros(len(others), dtype=np.bool_)
-    first[np.unique(owner, return_index=True)[1]] = True
-    return first & ~np.isin(owner, table.owner[table.met[player]])
 
 
 def _spread(table: PlayerTable, player: int, lacking: Indices) -> Indices:
@@ -147,10 +140,8 @@ def _spread(table: PlayerTable, player: int, lacking: Indices) -> Indices:
     rest = others[~is_baseline]
     # Where nobody is rated each player starts counting after itself, so that not all choose the same.
     behind = np.where(np.isnan(table.theta), (np.arange(len(table.theta)) - player) % len(table.theta), 0)
-    # An owner's folders but the strongest give way to it in the ratings, so a duel with them would tell less.
-    strongest = rest[np.lexsort((rest, behind[rest], -table.theta[rest]))]
-    of_others = strongest[_is_another_owners(table, player, strongest)]
-    chosen = of_others if len(of_others) >= wanted - len(first) else strongest
+    heard = rest[table.is_heard[rest]]
+    chosen = heard if len(heard) >= wanted - len(first) else rest
     ordered = chosen[np.lexsort((chosen, behind[chosen], table.theta[chosen]))]
     parts = np.array_split(ordered, wanted - len(first)) if wanted > len(first) else []
     return np.concatenate([first, *(_drawn(table, player, part, lacking) for part in parts)])

@@ -128,7 +128,7 @@ def build_game_standings(
     by_validation, owner_tries = partition_by_validation(entered, last), _owner_tries(tried, groups)
     validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.passed}
     tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
-    passive = _all_but_the_best(entered, [m for m in played if m.duel.beacon != final_beacon], groups, anchor_names)
+    passive = all_but_the_best(entered, [m for m in played if m.duel.beacon != final_beacon], groups, anchor_names)
     superseded = passive if final_beacon else {}
     now = rate_players(validated, last, anchor_names, tries, passive)
     rows = _rows(now, by_validation, since, owner_tries, tries, superseded) if now else ()
@@ -143,7 +143,7 @@ def build_game_standings(
     )  # fmt: skip
 
 
-def _all_but_the_best(
+def all_but_the_best(
     entered: Sequence[Entry], live: Sequence[CountedDuel], groups: OwnerGroups, anchor_names: Sequence[str]
 ) -> dict[AgentName, str]:
     """All but the best-rated player of each owner, each with that one.

@@ -7,6 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from leaderboard.build_standings import build_standings
+from leaderboard.core.standings import FinalDraws
 from leaderboard.planning import opponents
 from leaderboard.planning.missing_work import MeasurementContext, missing_work, wanted_pairings
 from tests.leaderboard import make
@@ -240,13 +242,49 @@ def test_a_newcomer_meets_the_strongest_folder_of_an_owner():
     table = opponents.PlayerTable(
         met=nobody,
         barred=np.eye(4, dtype=bool),
-        owner=np.array([0, 1, 2, 2]),
+        is_heard=np.array([True, True, False, True]),
         is_baseline=nobody[0],
         theta=np.array([np.nan, 0.0, -3.0, 3.0]),
         lots=[("a" * 40, str(i)) for i in range(4)],
     )
 
     assert set(opponents._spread(table, 0, np.full(4, 2)).tolist()) == {1, 3}
+
+
+@pytest.mark.attack(
+    "weak_folders_as_rivals_only_opponents", family="people", outcome="each meets as many that count",
+    tries="Several owners keep weak folders beside their best, which draw a rival until it needs nobody that counts.",
+)  # fmt: skip
+@pytest.mark.parametrize("final", [None, "f" * 40])
+def test_everybody_meets_enough_players_that_change_ratings(final: str | None) -> None:
+    """Owners counted as met by any folder: some met only folders that count for nobody, and were rated as the anchor."""
+    world = World(make.game(opponents=3))
+    world.join("base")
+    for number in range(12):
+        login = f"user{number:02}"
+        world.strength[login] = 0.0
+        world.entries += [make.entry(login, agent=f"a{folder}", version=f"{folder}") for folder in range(3)]
+    world.settle()
+    duels = list(world.duels)
+    while final:
+        met = {tuple(side.submission_digest for side in duel.players) for duel in duels if duel.beacon == final}
+        pairs = wanted_pairings(world.task, world.entries, duels, season="1", baselines=(BASELINE,), final_beacon=final)
+        wanted = [(a, b) for a, b in pairs if (a.digest, b.digest) not in met]
+        duels += [make.duel(a, b, "wl" if a != b else "dd", on=world.task, beacon=final) for a, b in wanted]
+        if not wanted:
+            break
+
+    rules, draws = make.challenge(world.task).model_copy(update={"baselines": (BASELINE,)}), None
+    if final:
+        draws = FinalDraws(beacon=final, ended_at=None)
+    board = build_standings(rules, world.entries, [], official=True, duels=duels, final=draws).games[0]
+    best = {row.entry.login: row.entry.name for row in sorted(board.rows, key=lambda row: row.rating.elo)}
+    if final:
+        best = {row.entry.login: row.entry.name for row in board.rows if row.superseded_by is None}
+    counting = Counter(name for name, other in board.crosstable if {name, other} <= set(best.values()))
+
+    assert len(best) == 13
+    assert min(counting[name] for name in best.values()) >= 3
 
 
 @pytest.mark.attack(

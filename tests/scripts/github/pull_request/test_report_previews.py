@@ -416,6 +416,28 @@ def test_what_github_gives_up_even_alone_keeps_nobody_else_from_being_told(
     assert [len(scene.bodies(number)) for number in told] == [1] * (MANY - 1)
 
 
+def test_who_cannot_be_read_again_is_told_again(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have two comments, since the request that wrote them was sent twice."""
+    (number,), query = refuse_many(scene, 1), GitHub.query
+    sha = scene.world.pulls[number].head_sha
+
+    def gives_up(github: GitHub, text: str, variables: dict[str, Any]) -> dict[str, Any]:
+        if f"p{number}:" in text and "commits(" not in text:
+            raise GitHubError(502, "GitHub answered 502")
+        return query(github, text, variables)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(GitHub, "query", gives_up)
+        with pytest.raises(CommandError, match=f"#{number}: .* could not be read again"):
+            tell(scene, 100 + number)
+
+    assert scene.statuses(sha) == []
+    scene.world.comment(number, BOT, scene.bodies(number)[0])
+    tell(scene, 100 + number)
+    assert len(scene.bodies(number)) == 1
+    assert scene.statuses(sha)[-1][0] == "failure"
+
+
 def test_while_github_answers_nothing_not_each_is_asked_for_alone(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = refuse_many(scene)
     query, asked = GitHub.query, list[str]()

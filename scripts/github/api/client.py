@@ -403,6 +403,17 @@ class GitHub:
             raise _given_up("GitHub did not answer a query", answer)
         return repository
 
+    def raise_unless_alone(self, error: GitHubError) -> None:
+        """Raise the error of a request about one thing alone, unless GitHub answers others: then it keeps nobody waiting.
+
+        Raises:
+            CommandError: GitHub answers nothing.
+        """
+        try:
+            self.query_repository("id", {})
+        except CommandError:
+            raise error from None
+
     def mutate(self, changes: Sequence[GraphQLChange]) -> dict[int, str]:
         """Make several changes in order; returns why some were not made, by their position.
 
@@ -412,13 +423,16 @@ class GitHub:
         It takes as long as one request for each of them would, since GitHub limits what is written in a minute, too.
 
         Raises:
-            CommandError: GitHub refused all of them, could not be reached, or gives up even one of them alone.
+            CommandError: GitHub refused all of them, or could not be reached.
         """
         try:
             refused, undone = self._mutate_together(changes)
         except GitHubError as error:
-            if error.status < SERVER_FAILURE or len(changes) == 1:
+            if error.status < SERVER_FAILURE:
                 raise
+            if len(changes) == 1:
+                self.raise_unless_alone(error)
+                return {0: str(error)}
             refused, undone = {}, list(range(len(changes)))
         half = len(undone) // 2 if len(undone) == len(changes) else len(undone)
         for part in filter(None, (undone[:half], undone[half:])):

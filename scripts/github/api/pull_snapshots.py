@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from scripts.console import say
 from scripts.github.api.client import SERVER_FAILURE, STATUS_CONTEXT, GitHub, GitHubError
 from scripts.github.api.responses import GHOST, CommitStatus, IssueComment, PullRequest
 
@@ -104,7 +105,8 @@ def _pages(github: GitHub, base: str, state: str, more: str) -> Iterator[list[Pu
 def read_pulls(github: GitHub, numbers: Sequence[int], *, with_status: bool = True) -> dict[int, PullSnapshot]:
     """Some pull requests as they are now, with their comments, in one request; without those that are not there.
 
-    What GitHub gives up in one request is asked for in halves: strangers choose how long and how many the comments are.
+    What GitHub gives up in one request is asked for in halves: strangers choose how long and how many the comments are. One
+    that it gives up alone is left out: it keeps no other waiting.
     Not every job may read statuses; one that asks for what it may not read gets no answer.
     """
     if not numbers:
@@ -115,8 +117,12 @@ def read_pulls(github: GitHub, numbers: Sequence[int], *, with_status: bool = Tr
     try:
         repository = github.query_repository(fields, {}, "", _fragments(statuses))
     except GitHubError as error:
-        if error.status < SERVER_FAILURE or len(numbers) == 1:
+        if error.status < SERVER_FAILURE:
             raise
+        if len(numbers) == 1:
+            github.raise_unless_alone(error)
+            say(f"#{numbers[0]} could not be read: {error}")
+            return {}
         half = len(numbers) // 2
         halves = (read_pulls(github, part, with_status=with_status) for part in (numbers[:half], numbers[half:]))
         return {number: snapshot for part in halves for number, snapshot in part.items()}

@@ -154,12 +154,14 @@ def make_changes(context: BotContext, changes: Sequence[tuple[PullRequest, Graph
         return {}
     refused = context.github.mutate([change for _, change in changes])
     created = [pull.number for pull, change in changes if change.name == "addComment"]
-    for snapshot in read_pulls(context.github, created, with_status=False).values():
+    again = read_pulls(context.github, created, with_status=False)
+    for snapshot in again.values():
         stickies = snapshot_stickies(context, snapshot)
         if len(stickies) > 1:  # The latest run's text stays; jobs that repair at once agree on it.
             latest = max(stickies, key=lambda sticky: (comment_run(sticky.body) or 0, -sticky.id))
             _keep_one(context.github, stickies, latest.body)
-    return {changes[position][0].number: why for position, why in refused.items()}
+    unread = {number: "its comments could not be read again" for number in created if number not in again}
+    return unread | {changes[position][0].number: why for position, why in refused.items()}
 
 
 def _labels_named(current: Sequence[tuple[Delivery, PullSnapshot]]) -> set[str]:

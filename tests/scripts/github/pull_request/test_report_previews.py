@@ -1,4 +1,5 @@
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -384,6 +385,75 @@ def test_what_is_too_much_for_one_request_is_told_in_several(
     assert [len(scene.bodies(number)) for number in numbers] == [1] * MANY
     assert [scene.world.labelled[number] for number in numbers] == [["needs-review"]] * MANY
     assert {scene.statuses(scene.world.pulls[number].head_sha)[0][0] for number in numbers} == {"failure"}
+
+
+@pytest.mark.attack(
+    "text_too_much_for_any_request", family="bot", outcome="everybody else is told",
+    tries="Has a pull request that GitHub gives up even alone, when it is read or written, so that all behind it wait.",
+)  # fmt: skip
+@pytest.mark.parametrize("mark", ["p22:", "PR_22"])
+@pytest.mark.parametrize("answer", ["502", "no data", "in part"])
+def test_what_github_gives_up_even_alone_keeps_nobody_else_from_being_told(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, answer: str, mark: str
+) -> None:
+    numbers, query = refuse_many(scene), GitHub.query
+
+    def gives_up(github: GitHub, text: str, variables: dict[str, Any]) -> dict[str, Any]:
+        if mark not in f"{text} {variables}":
+            return query(github, text, variables)
+        if answer == "502":
+            raise GitHubError(502, "GitHub answered 502")
+        data = {"repository": {"p22": None}, **dict.fromkeys(f"c{place}" for place in range(len(variables)))}
+        return {"data": data if answer == "in part" else None, "errors": [{"message": "Something went wrong."}]}
+
+    monkeypatch.setattr(GitHub, "query", gives_up)
+
+    with suppress(CommandError):
+        tell(scene, 100 + numbers[-1])
+
+    told = [number for number in numbers if scene.statuses(scene.world.pulls[number].head_sha)]
+    assert told == [number for number in numbers if number != 22]
+    assert [len(scene.bodies(number)) for number in told] == [1] * (MANY - 1)
+
+
+def test_who_cannot_be_read_again_is_told_again(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have two comments, since the request that wrote them was sent twice."""
+    (number,), query = refuse_many(scene, 1), GitHub.query
+    sha = scene.world.pulls[number].head_sha
+
+    def gives_up(github: GitHub, text: str, variables: dict[str, Any]) -> dict[str, Any]:
+        if f"p{number}:" in text and "commits(" not in text:
+            raise GitHubError(502, "GitHub answered 502")
+        return query(github, text, variables)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(GitHub, "query", gives_up)
+        with pytest.raises(CommandError, match=f"#{number}: .* could not be read again"):
+            tell(scene, 100 + number)
+
+    assert scene.statuses(sha) == []
+    scene.world.comment(number, BOT, scene.bodies(number)[0])
+    tell(scene, 100 + number)
+    assert len(scene.bodies(number)) == 1
+    assert scene.statuses(sha)[-1][0] == "failure"
+
+
+def test_while_github_answers_nothing_not_each_is_asked_for_alone(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = refuse_many(scene)
+    query, asked = GitHub.query, list[str]()
+
+    def is_down(github: GitHub, text: str, variables: dict[str, Any]) -> dict[str, Any]:
+        if "pullRequests(" in text:
+            return query(github, text, variables)
+        asked.append(text)
+        raise GitHubError(502, "GitHub answered 502")
+
+    monkeypatch.setattr(GitHub, "query", is_down)
+
+    with pytest.raises(CommandError, match="could not be told"):
+        tell(scene, 100 + numbers[-1])
+
+    assert len(asked) < 8
 
 
 def test_while_the_hour_is_used_up_nothing_is_asked_again_in_halves(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

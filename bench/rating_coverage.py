@@ -90,7 +90,7 @@ def _fit_of_arrivals(random: np.random.Generator) -> Ratings:
     for count in range(ARRIVING_AT_ONCE, LOT_PLAYERS + 1, ARRIVING_AT_ONCE):
         before = np.pad(met, (0, count - len(met)))
         table = PlayerTable(
-            met=before.copy(), barred=np.eye(count, dtype=np.bool_), is_heard=np.ones(count, dtype=np.bool_),
+            met=before.copy(), barred=np.eye(count, dtype=np.bool_), changes_ratings=np.ones(count, dtype=np.bool_),
             is_baseline=np.zeros(count, dtype=np.bool_), lots=lots[:count],
             theta=np.pad(theta, (0, count - len(theta)), constant_values=np.nan),
         )  # fmt: skip

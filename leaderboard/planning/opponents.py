@@ -63,7 +63,7 @@ class PlayerTable:
     """Who met whom, or is to meet, shape (players, players)."""
     barred: Bools
     """Who never meets: each and itself, and agents of one login or team; shape (players, players)."""
-    is_heard: Bools
+    changes_ratings: Bools
     """Whose duels change the ratings of others. The others are nobody's opponent: an owner's weak folders would else draw a
     rival until it needs nobody whose duels count."""
     is_baseline: Bools
@@ -94,7 +94,7 @@ def _player_table(given: MatchmakingInput, rated: RatedPlayers | None, baselines
     return PlayerTable(
         met=met,
         barred=barred,
-        is_heard=is_baseline | np.array([version.name not in given.passive for version in position], dtype=np.bool_),
+        changes_ratings=is_baseline | np.array([version.name not in given.passive for version in position], dtype=np.bool_),
         is_baseline=is_baseline,
         theta=theta,
         lots=[(given.final_beacon or given.last[version, version].duel.beacon, version.digest) for version in position],
@@ -124,7 +124,7 @@ def draw_opponents(table: PlayerTable, opponents: int) -> None:
 
 def _opponents_met(table: PlayerTable, players: Indices) -> Indices:
     """How many opponents that change ratings each of some players has."""
-    return np.asarray((table.met[players] & table.is_heard).sum(axis=1), np.intp)
+    return np.asarray((table.met[players] & table.changes_ratings).sum(axis=1), np.intp)
 
 
 def _candidates(table: PlayerTable, player: int) -> Indices:
@@ -140,8 +140,8 @@ def _spread(table: PlayerTable, player: int, lacking: Indices) -> Indices:
     rest = others[~is_baseline]
     # Where nobody is rated each player starts counting after itself, so that not all choose the same.
     behind = np.where(np.isnan(table.theta), (np.arange(len(table.theta)) - player) % len(table.theta), 0)
-    heard = rest[table.is_heard[rest]]
-    chosen = heard if len(heard) >= wanted - len(first) else rest
+    counting = rest[table.changes_ratings[rest]]
+    chosen = counting if len(counting) >= wanted - len(first) else rest
     ordered = chosen[np.lexsort((chosen, behind[chosen], table.theta[chosen]))]
     parts = np.array_split(ordered, wanted - len(first)) if wanted > len(first) else []
     return np.concatenate([first, *(_drawn(table, player, part, lacking) for part in parts)])

@@ -298,7 +298,7 @@ def _ruleset_change(github: GitHub, ruleset: dict[str, Any]) -> SettingChange:
         return SettingChange("POST", "/rulesets", ruleset)
     kept = github.setting(f"/rulesets/{older}") or {}
     rules = {rule["type"]: rule for rule in kept.get("rules", ())}
-    rules |= {rule["type"]: _both(rule, rules.get(rule["type"], {})) for rule in ruleset["rules"]}
+    rules |= {rule["type"]: _stricter_rule(rule, rules.get(rule["type"], {})) for rule in ruleset["rules"]}
     included = kept.get("conditions", {}).get("ref_name", {}).get("include", ())
     include = list(dict.fromkeys((*ruleset["conditions"]["ref_name"]["include"], *included)))
     body = ruleset | {"rules": list(rules.values()), "conditions": {"ref_name": {"include": include, "exclude": []}}}
@@ -307,7 +307,7 @@ def _ruleset_change(github: GitHub, ruleset: dict[str, Any]) -> SettingChange:
     return SettingChange("PUT", f"/rulesets/{older}", body)
 
 
-def _both(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+def _stricter_rule(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
     """A rule that asks for what each of two rules of one type asks for."""
     if "parameters" not in ours:
         return ours

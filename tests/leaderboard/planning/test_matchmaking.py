@@ -242,7 +242,7 @@ def test_a_newcomer_meets_the_strongest_folder_of_an_owner():
     table = opponents.PlayerTable(
         met=nobody,
         barred=np.eye(4, dtype=bool),
-        is_heard=np.array([True, True, False, True]),
+        changes_ratings=np.array([True, True, False, True]),
         is_baseline=nobody[0],
         theta=np.array([np.nan, 0.0, -3.0, 3.0]),
         lots=[("a" * 40, str(i)) for i in range(4)],

@@ -18,7 +18,7 @@ from scripts.github.official.plan_shards import PlannedShards
 from scripts.github.official.workload import OfficialRun, open_official
 from scripts.repository.checkout import Checkout
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
-from tests.scripts.github.remotes import Clone, git
+from tests.scripts.github.remotes import AGENT, Clone, agent_files, git, make_board
 
 RUN = "https://github.example/o/b/actions/runs/7"
 
@@ -100,3 +100,14 @@ def forge(folder: Path, task: str, change: Callable[[dict[str, Any]], dict[str, 
     document = json.loads(path.read_bytes())
     path.write_bytes(Result.with_self_hash(change(document)).serialised())
     return path
+
+
+def play_two_agents(place: Path) -> Round:
+    """A round of two agents by two commits, planned and played."""
+    board = make_board(place / "board", agent_files("alice"))
+    board.commit(agent_files("bob", "b", AGENT.replace(b"0", b"1")))
+    board.push()
+    begun = plan_round(board, place / "in")
+    for shard in begun.planned.shards:
+        begun.evaluate(shard)
+    return begun

@@ -31,8 +31,8 @@ from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
 from scripts.verification import verify_records
 from scripts.verification.verify_records import VerificationJob, verify_jobs
-from tests.scripts.github.remotes import AGENT, CHALLENGE, Clone, agent_files, git, make_board, origin_branch
-from tests.scripts.github.rounds import ALONE, Round, forge, open_run, plan_round, whole_round
+from tests.scripts.github.remotes import CHALLENGE, Clone, git, origin_branch
+from tests.scripts.github.rounds import ALONE, Round, forge, open_run, plan_round, play_two_agents, whole_round
 
 CARTPOLE = "CartPole-v1"
 
@@ -40,14 +40,7 @@ CARTPOLE = "CartPole-v1"
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Round:
     """A round of two shards, played; tests work on copies of its files."""
-    place = tmp_path_factory.mktemp("played")
-    board = make_board(place / "board", agent_files("alice"))
-    board.commit(agent_files("bob", "b", AGENT.replace(b"0", b"1")))
-    board.push()
-    begun = plan_round(board, place / "in")
-    for shard in begun.planned.shards:
-        begun.evaluate(shard)
-    return begun
+    return play_two_agents(tmp_path_factory.mktemp("played"))
 
 
 @pytest.fixture

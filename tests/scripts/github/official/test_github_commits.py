@@ -24,7 +24,7 @@ from tests.github.world import NAME, OWNER, PullRequest
 from tests.leaderboard.make import entry, result
 from tests.scripts.github.games import FIRST, LAST, entered, game_board
 from tests.scripts.github.remotes import AGENT, Clone, agent_files, git, make_board, origin_branch
-from tests.scripts.github.rounds import ALONE, Round, open_run, plan_round
+from tests.scripts.github.rounds import ALONE, Round, open_run, plan_round, play_two_agents
 
 NEW = 600
 LOGIN = "user{:03}"
@@ -317,14 +317,7 @@ def test_a_round_of_many_new_agents_is_recorded_whatever_is_left_of_the_limit(
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Round:
     """A round of two agents by two commits, played."""
-    place = tmp_path_factory.mktemp("late")
-    board = make_board(place / "board", agent_files("alice"))
-    board.commit(agent_files("bob", "b", AGENT.replace(b"0", b"1")))
-    board.push()
-    begun = plan_round(board, place / "in")
-    for shard in begun.planned.shards:
-        begun.evaluate(shard)
-    return begun
+    return play_two_agents(tmp_path_factory.mktemp("late"))
 
 
 @pytest.fixture

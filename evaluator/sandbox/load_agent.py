@@ -125,11 +125,11 @@ class AgentFactory:
         self._hello = hello
         self.shared = hasattr(agent, "act_batch") or bool(getattr(agent, "memoryless", False))
         self.batched = hasattr(agent, "act_batch")
-        adapted = agent.__module__.startswith(ADAPTER_PACKAGE)
+        self._adapted = agent.__module__.startswith(ADAPTER_PACKAGE)
         # Only adapters may say how many episodes they can play at once.
-        self.lanes = vars(agent).get("lanes", 0) if adapted else 0
+        self.lanes = vars(agent).get("lanes", 0) if self._adapted else 0
         # Only adapters get a game's clock, which other systems show their agents.
-        self._given: dict[str, Any] = {"clock": hello["clock"]} if adapted and "clock" in hello else {}
+        self._given: dict[str, Any] = {"clock": hello["clock"]} if self._adapted and "clock" in hello else {}
         self.ends = callable(getattr(agent, "end", None))
         self._wanted = self._parameters()
         self._spaces: dict[str, Any] = {
@@ -149,6 +149,12 @@ class AgentFactory:
             message = f"Agent.__init__ asks for {', '.join(sorted(needed))}; it may ask for {', '.join(sorted(known))}"
             raise AgentError(wire.ErrorReason.INVALID, message)
         return frozenset(known if takes_all else wanted & (known | set(self._given)))
+
+    def prepare(self) -> None:
+        """Let an adapter start the process of its agents, which counts towards the start and not towards an answer."""
+        if self._adapted and (prepare := getattr(self._agent, "prepare", None)):
+            spaces = (gymnasium_space(self._hello[name]) for name in ("observation_space", "action_space"))
+            prepare(*spaces, self._hello["seed"])
 
     def make(self, seed: int) -> Any:
         """Make an agent; raises AgentError where its constructor failed."""

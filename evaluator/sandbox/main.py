@@ -218,6 +218,7 @@ def serve(stream: RefereeStream, folder: Path, entry: str, adapter: str | None) 
 
         return run_script.serve(stream, folder, entry, hello)
     factory = agents.AgentFactory(agents.load_agent(folder, entry, adapter), folder, hello)
+    factory.prepare()
     player = AgentServer(folder, factory, hello)
     ready = {"protocol": wire.PROTOCOL_VERSION, "shared": factory.shared, "ends": factory.ends}
     if factory.lanes:

@@ -74,6 +74,24 @@ def test_a_pickle_of_evalais_agent_is_opened_in_the_sandbox_only(docker: Selecte
     assert "exit code 7" in result.message
 
 
+def test_an_agent_of_evalai_may_take_long_to_start(docker: SelectedSandbox) -> None:
+    """As long as any agent's imports may take; only then an answer's time begins."""
+    slow = foreign_agents.EVALAI_LOOP.replace("import grpc\n", "import grpc\nimport time\ntime.sleep(4)\n")
+    assert slow != foreign_agents.EVALAI_LOOP
+    limits = Limits(answer_seconds=3, start_seconds=300)
+    result = played(docker, folder(slow, foreign_agents.manifest("evalai-grpc")), limits=limits).result
+
+    assert result.verdict is Verdict.OK, (result.message, result.log_tail)
+
+
+def test_an_agent_of_evalai_that_never_calls_did_not_start(docker: SelectedSandbox) -> None:
+    source = "import time\nwhile True:\n    time.sleep(1)\n"
+    limits = Limits(answer_seconds=60, start_seconds=6)
+    result = played(docker, folder(source, foreign_agents.manifest("evalai-grpc")), limits=limits).result
+
+    assert (result.verdict, "6 s" in result.message) == (Verdict.TIMEOUT, True), result.message
+
+
 def test_an_agent_of_evalai_that_fails_is_told_how(docker: SelectedSandbox) -> None:
     source = "raise ValueError('no weights here')\n"
     result = played(docker, folder(source, foreign_agents.manifest("evalai-grpc"))).result

@@ -12,6 +12,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from concurrent import futures
 from pathlib import Path
 from typing import IO, Any
@@ -43,6 +44,10 @@ class Call:
     def answer(self, value: Any) -> None:
         """Answer the call."""
         self._answer.set_result(pickle.dumps(value, protocol=4))
+
+    def give_up(self) -> None:
+        """End the wait for an answer."""
+        self._answer.cancel()
 
     def wait(self) -> bytes:
         """Wait for the answer."""
@@ -98,6 +103,8 @@ class EnvironmentService:
         self._path = path
         self._calls: queue.Queue[Call] = queue.Queue()
         self._process: subprocess.Popen[bytes] | None = None
+        self._started_with = 0
+        self._played = False
         self._acting: Call | None = None
         self._over = False
         self._spaces: dict[str, Any] = {}
@@ -117,16 +124,26 @@ class EnvironmentService:
         server.start()
         return server
 
-    def begin_episode(self, spaces: dict[str, Any], seed: int) -> None:
-        """Set the task's spaces and the seed of the beginning episode, and start the process if it does not run.
-
-        Only a process started in this episode uses the seed.
-        """
+    def prepare(self, spaces: dict[str, Any], seed: int) -> None:
+        """Start the process and wait until it asks for something or ends, so that its imports are no part of an answer."""
         self._spaces, self._seed = spaces, seed
-        if self._process is None:
-            self._start()
+        process = self._start()
+        while self._calls.empty() and process.poll() is None:
+            time.sleep(POLL_SECONDS)
 
-    def _start(self) -> None:
+    def begin_episode(self, seed: int) -> None:
+        """Set the seed of the beginning episode: only a process started in this episode uses it.
+
+        The process that was prepared is started anew if it did not play yet and got another seed, as it does where an
+        interrupted evaluation goes on.
+        """
+        self._seed = seed
+        if not self._played and self._started_with != seed:
+            self._stop()
+            self._start()
+        self._played = True
+
+    def _start(self) -> "subprocess.Popen[bytes]":
         runner = Path(__file__).with_name("evalai_runner.py")
         here = self._path.parent
         search = os.pathsep.join(map(str, [here, here / "utils", *filter(None, sys.path)]))
@@ -136,6 +153,15 @@ class EnvironmentService:
         )
         assert self._process.stdout is not None
         self._output.follow(self._process.stdout)
+        self._started_with = self._seed
+        return self._process
+
+    def _stop(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        while not self._calls.empty():
+            self._calls.get().give_up()
 
     def _called(self, method: str, payload: bytes) -> bytes:
         if (answer := self._immediate_answer(method)) is not None:
@@ -239,12 +265,15 @@ def of_file(path: Path) -> type:
 
         lanes = 1
 
-        def __init__(self, observation_space: Any, action_space: Any, seed: int) -> None:
+        def __init__(self, seed: int) -> None:
             self._starts = True
-            self._space = action_space
-            service.begin_episode(
-                {"observation_space": _space_summary(observation_space), "action_space": _space_summary(action_space)}, seed
-            )
+            service.begin_episode(seed)
+
+        @staticmethod
+        def prepare(observation_space: Any, action_space: Any, seed: int) -> None:
+            """Start the process."""
+            spaces = {"observation_space": observation_space, "action_space": action_space}
+            service.prepare({name: _space_summary(space) for name, space in spaces.items()}, seed)
 
         def act(self, observation: Any) -> Any:
             """The process's action."""

@@ -16,7 +16,7 @@ from evaluator.host.envs.gym_task import GymTask, load_gym_task
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.seeds.derived_seeds import agent_seeds, environment_seed, episode_seeds
-from evaluator.host.solo.referee import EpisodeSpec, SoloRun, play_episodes
+from evaluator.host.solo.referee import EpisodeSpec, SoloSetup, play_episodes
 from evaluator.host.solo.verify_result import replay_episode
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import ParallelEpisodes, Task
@@ -59,7 +59,7 @@ def contained(source: str, task: Task, chosen: SelectedSandbox) -> tuple[float, 
         sandbox = chosen.opener(SandboxSpec(folder=folder, entry="agent.py", limits=LIMITS, environment=pinned_variables()))
         try:
             stream = sandbox.stream()
-            match = SoloRun(
+            match = SoloSetup(
                 gym_task=world, specs=specs(task), limits=LIMITS, progress=lambda done: None, pin_sandbox=sandbox.pin
             )
             begun = time.perf_counter()

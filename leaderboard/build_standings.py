@@ -16,7 +16,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.exclusions import eligible_entries
 from leaderboard.core.owners import OwnerGroups, OwnerTries, OwnerTry, owner_groups
-from leaderboard.core.standings import FinalDraws, Standings, in_time
+from leaderboard.core.standings import FinalDraws, Standings, without_late_draws
 from leaderboard.core.version_folders import VersionFolders, version_folders
 from leaderboard.planning.evaluation_quota import QuotaAccounts
 from leaderboard.ratings.build_game_standings import build_game_standings
@@ -35,7 +35,7 @@ def build_standings(
     official: bool,
     moderation: Moderation | None = None,
     duels: Iterable[Duel] = (),
-    uncounted: Iterable[Result | Duel] = (),
+    tried_records: Iterable[Result | Duel] = (),
     final: FinalDraws | None = None,
     with_iqm: bool = True,
 ) -> Standings:
@@ -48,16 +48,16 @@ def build_standings(
         official: whether only official results and, of the login `local`, only baselines take part; else any tier does.
         moderation: which agents are excluded: listed, never ranked.
         duels: everything recorded of the games, under the same conditions.
-        uncounted: what is recorded and ranks nowhere, such as what is in quarantine; it is tries all the same.
+        tried_records: further records that do not rank, such as those in quarantine; they still count as tries.
         final: after the end of submissions the draws that alone rank, as `FinalPlaces` says.
         with_iqm: whether the overall rows have their interquartile means, which rank nobody and take most of the time.
     """
     entries = tuple(sorted(entries, key=name_order))
     eligible = eligible_entries(entries, moderation, official=official)
-    uncounted = [*uncounted, *(results := list(results)), *(duels := list(duels))]
-    results, duels = in_time(results, final), in_time(duels, final)
-    folders, groups = version_folders(entries), owner_groups(entries, uncounted)
-    counted, tried = (_by_task(challenge, records, folders) for records in (results, uncounted))
+    tried_records = [*tried_records, *(results := list(results)), *(duels := list(duels))]
+    results, duels = without_late_draws(results, final), without_late_draws(duels, final)
+    folders, groups = version_folders(entries), owner_groups(entries, tried_records)
+    counted, tried = (_by_task(challenge, records, folders) for records in (results, tried_records))
     recorded = {task.id: _under_its_settings(task, counted[task.id]) for task in challenge.solo_tasks}
     places = FinalPlaces(groups, eligible.ranking, recorded, final.beacon) if final else None
     partition = partial(partition_results, official=official, final=places)
@@ -72,7 +72,8 @@ def build_standings(
         overall = overall_rows(tasks, samples, places.overall(challenge.solo_tasks) if places else {}, interquartile_means)
     build_game = partial(
         build_game_standings, official=official, moderation=moderation, season=challenge.season,
-        baselines=challenge.baselines, final_beacon=final.beacon if final else None, uncounted=uncounted)  # fmt: skip
+        baselines=challenge.baselines, final_beacon=final.beacon if final else None, tried_records=tried_records
+    )  # fmt: skip
     games = tuple(build_game(task, entries, duels) for task in challenge.games)
     return Standings(challenge=challenge, official=official, overall=overall, tasks=tasks, games=games, final=final)
 
@@ -131,7 +132,7 @@ class OfficialLeaderboard:
         entries = with_host_flags((*self.entries, *self.erased), self.challenge, Moderation())
         return build_standings(
             self.challenge, entries, self.results, official=True, duels=self.duels,
-            uncounted=self.every_record, final=self.final, with_iqm=False,
+            tried_records=self.every_record, final=self.final, with_iqm=False,
         )  # fmt: skip
 
     @cached_property

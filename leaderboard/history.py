@@ -19,7 +19,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.exclusions import is_official
 from leaderboard.core.game_standings import GameStandings, RatingSnapshot
-from leaderboard.core.standings import Standings, TaskRow, TaskStandings, entries_of, in_time
+from leaderboard.core.standings import Standings, TaskRow, TaskStandings, entries_of, without_late_draws
 from leaderboard.core.version_folders import VersionFolders, version_folders
 from leaderboard.scoring.intervals import PooledResults, pooled_values
 from leaderboard.scoring.metrics import by_value, other_metrics, ranking_metric, value_or_none
@@ -128,7 +128,7 @@ class LeaderboardHistory:
     def _results(self) -> dict[str, list[Result]]:
         """The results that count, by task."""
         by_task: dict[str, list[Result]] = {}
-        for result in in_time(self._recorded, self._standings.final):
+        for result in without_late_draws(self._recorded, self._standings.final):
             if result.season == self._standings.challenge.season and (is_official(result) or not self._standings.official):
                 by_task.setdefault(result.task, []).append(result)
         return by_task

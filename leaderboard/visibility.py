@@ -39,7 +39,7 @@ class StandingsInput:
     results: tuple[Result, ...]
     duels: tuple[Duel, ...]
     moderation: Moderation
-    uncounted: tuple[Result | Duel, ...] = ()
+    tried_records: tuple[Result | Duel, ...] = ()
     """As in `build_standings`."""
     final: FinalDraws | None = None
     """As in `build_standings`."""
@@ -136,11 +136,11 @@ def _masked(standings: StandingsInput) -> StandingsInput:
         entries=tuple(_entry(entry, mask.get(entry.spelled_name), masked_beacon) for entry in standings.entries),
         results=tuple(_result(result, masked(result), masked_beacon) for result in standings.results),
         duels=tuple(_duel(duel, masked, masked_beacon) for duel in standings.duels if not groups.is_within_one_owner(duel)),
-        uncounted=tuple(
+        tried_records=tuple(
             _duel(record, masked, masked_beacon)
             if isinstance(record, Duel)
             else _result(record, masked(record), masked_beacon)
-            for record in standings.uncounted
+            for record in standings.tried_records
         ),
         moderation=_moderation(standings, mask, names - mask.keys()),
     )

@@ -15,7 +15,7 @@ from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
 from evaluator.host.seeds.derived_seeds import agent_seeds, episode_seeds
 from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
-from evaluator.host.solo.referee import EpisodeSpec, SoloRun, play_episodes
+from evaluator.host.solo.referee import EpisodeSpec, SoloSetup, play_episodes
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.config.task import Task
@@ -61,7 +61,7 @@ def played(
         (room / "agent.py").write_text(source)
         sandbox = chosen.opener(SandboxSpec(folder=room, entry="agent.py", limits=limits, environment=pinned_variables()))
         try:
-            match = SoloRun(gym_task=load_gym_task(task), specs=specs(task), limits=limits, progress=progress)
+            match = SoloSetup(gym_task=load_gym_task(task), specs=specs(task), limits=limits, progress=progress)
             return play_episodes(match, sandbox.stream())
         finally:
             sandbox.close()

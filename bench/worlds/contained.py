@@ -13,7 +13,7 @@ from evaluator.host.deterministic import pinned_variables
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select_sandbox import select_sandbox
-from evaluator.host.solo.referee import SoloRun, play_episodes
+from evaluator.host.solo.referee import SoloSetup, play_episodes
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import ParallelEpisodes
 from scripts.repository.checkout import base_image
@@ -36,7 +36,7 @@ def play(cell: Cell) -> dict[str, float]:
         spec = SandboxSpec(folder=folder, entry="agent.py", limits=LIMITS, environment=pinned_variables())
         sandbox = chosen.opener(spec)
         try:
-            run = SoloRun(
+            run = SoloSetup(
                 gym_task=gym_task, specs=specs(task), limits=LIMITS, progress=lambda done: None,
                 pin_sandbox=sandbox.pin, before_first_observation=clock.start_now,
             )  # fmt: skip

@@ -21,7 +21,7 @@ from leaderboard.api.entry_json import (
     SourceJson,
     UtcTime,
     entry_document,
-    picked,
+    json_fields,
     place_document,
 )  # fmt: skip
 from leaderboard.api.game_leaderboards import PlayedJson, played_document
@@ -273,7 +273,7 @@ def agent_document(entry: Entry, boards: ListedOnBoards, overall: OverallRow | N
     """The document of an agent on main."""
     manifest, context = entry.submission, AgentContext(entry=entry, inputs=inputs)
     return {
-        **entry_document(entry), "state": "entered", **picked(SourceJson, manifest), "entry": manifest.entry,
+        **entry_document(entry), "state": "entered", **json_fields(SourceJson, manifest), "entry": manifest.entry,
         "enters": "all" if manifest.tasks == "all" else list(manifest.tasks),
         "page": urls.agent_address(entry.login, entry.agent),
         **_optional_manifest(entry, inputs),
@@ -326,7 +326,7 @@ def _failed(task: Task, failure: TaskFailure, context: AgentContext) -> AgentFai
         "task": task.id, "verdict": result.verdict,
         "state": "failed" if failure.claimed is None else "self-reported", **claim_document(failure),
         "message": failure_reason(result), "log_tail": result.log_tail, "attempts": failure.versions_tried,
-        "evaluated_at": result.provenance.evaluated_at, "cost": picked(CostJson, result.cost),
+        "evaluated_at": result.provenance.evaluated_at, "cost": json_fields(CostJson, result.cost),
         **_result(task, result, context),
     }  # fmt: skip
 
@@ -348,7 +348,7 @@ def _details(task: Task, result: Result, context: AgentContext) -> DetailsJson:
     if result.metrics:
         document["counts"] = result.metrics
     if replays := context.inputs.context.episodes.get(result.key):
-        document["replays"] = [{**picked(ReplayJson, replay), "file": quote(replay.file)} for replay in replays]
+        document["replays"] = [{**json_fields(ReplayJson, replay), "file": quote(replay.file)} for replay in replays]
     if by_length := next((metric for metric in task.metrics if metric.kind == "mean_length"), None):
         document["lengths"] = list(episode_lengths(task, by_length, result))
     elif lengths := result.lengths:
@@ -411,7 +411,7 @@ def _former_agent(former: FormerEntry) -> FormerAgentJson:
     return {
         "login": former.login, "agent": former.agent, "name": former.agent,
         "state": "excluded" if exclusion else "withdrawn", "rehearsal": former.is_rehearsal,
-        "exclusion": picked(ExclusionJson, exclusion) if exclusion else None,
+        "exclusion": json_fields(ExclusionJson, exclusion) if exclusion else None,
         "page": urls.agent_address(former.login, former.agent), "tasks": [], "runs": [],
         "recorded": [
             {"task": result.task, "verdict": result.verdict, "evaluated_at": result.provenance.evaluated_at}

@@ -46,7 +46,7 @@ class ClosedObject(TypedDict):
 Json = TypeVar("Json")
 
 
-def picked(form: type[Json], source: object) -> Json:
+def json_fields(form: type[Json], source: object) -> Json:
     """The document of a type whose keys a value has as attributes of the same names."""
     return cast("Json", {name: getattr(source, name) for name in form.__annotations__})
 
@@ -79,7 +79,7 @@ def flags(entry: Entry) -> FlagsJson:
     if entry.anonymous:
         document["anonymous"] = True
     if entry.verified:
-        document["verified"] = picked(VerifiedJson, entry.verified)
+        document["verified"] = json_fields(VerifiedJson, entry.verified)
     return document
 
 
@@ -196,7 +196,7 @@ def next_document(tasks: Sequence[Improvement]) -> NextJson:
     """How an entry compares with the next one, from its comparisons on tasks; none gives null."""
     if not tasks:
         return {"improvement_on_next": None}
-    return {"improvement_on_next": picked(ImprovementJson, mean_improvement(tasks))}
+    return {"improvement_on_next": json_fields(ImprovementJson, mean_improvement(tasks))}
 
 
 class ExclusionJson(ClosedObject):
@@ -217,7 +217,7 @@ class ExcludedJson(ExclusionJson):
 
 def excluded_document(excluded: Excluded) -> ExcludedJson:
     """An entry that moderation keeps off the leaderboard."""
-    return {"login": excluded.login, "agent": excluded.agent, **picked(ExclusionJson, excluded.exclusion)}
+    return {"login": excluded.login, "agent": excluded.agent, **json_fields(ExclusionJson, excluded.exclusion)}
 
 
 class WithdrawnJson(ClosedObject):

@@ -13,9 +13,9 @@ from leaderboard.api.entry_json import (
     WithdrawnJson,
     entry_document,
     excluded_document,
+    json_fields,
     links_document,
     medal,
-    picked,
     place_document,
     waiting_document,
 )
@@ -63,7 +63,7 @@ class RatedJson(CountJson):
 def rated_document(row: GameRow) -> RatedJson:
     """What was measured for a player."""
     return {
-        "rating": picked(RatingJson, row.rating),
+        "rating": json_fields(RatingJson, row.rating),
         **_count(row.count),
         "points_place": row.points_place,
         "opponents": row.opponents,
@@ -100,7 +100,7 @@ def game_row(row: GameRow) -> GameRowJson:
     """A row of a game."""
     return {
         **place_document(row), **entry_document(row.entry), **played_document(row),
-        **picked(SourceJson, row.entry.submission), **links_document(row.entry),
+        **json_fields(SourceJson, row.entry.submission), **links_document(row.entry),
     }  # fmt: skip
 
 
@@ -185,8 +185,8 @@ def game_document(board: GameStandings) -> GameStandingsJson:
         "excluded": [excluded_document(excluded) for excluded in board.excluded],
         "crosstable": [_head_to_head(pair, board.crosstable[pair]) for pair in sorted(board.crosstable)],
         "prior": list(board.prior),
-        "cycle": picked(CycleJson, board.cycle),
-        "moving_first": picked(RatingJson, board.moving_first) if board.moving_first else None,
+        "cycle": json_fields(CycleJson, board.cycle),
+        "moving_first": json_fields(RatingJson, board.moving_first) if board.moving_first else None,
         "history": [
             {"day": snapshot.day, "elo": {_agent_path(name): elo for name, elo in sorted(snapshot.elo.items())}}
             for snapshot in board.history

@@ -10,7 +10,7 @@ from evaluator.model.config.task import ReferenceScore, Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.api_inputs import ApiInputs
-from leaderboard.api.entry_json import Address, ClosedObject, UtcTime, links_document, picked
+from leaderboard.api.entry_json import Address, ClosedObject, UtcTime, json_fields, links_document
 from leaderboard.api.rank_json import OverallRowJson, overall_improvements, overall_row
 from leaderboard.api.task_leaderboards import MetricJson
 from leaderboard.health import REFUSED_PLAYERS, health
@@ -226,7 +226,7 @@ def _task(task: Task, phase: PhaseJson | None, *, is_hidden: bool) -> TaskJson:
         "id": task.id, "segment": safe_path_segment(task.id), "badge": part, "digest": task.digest(),
         "title": task.title or task.id, "description": task.description, "kind": format.task_kind(task),
         "env": task.game or task.env_id,
-        "metrics": [] if task.game else [picked(MetricJson, metric) for metric in metrics_of(task)],
+        "metrics": [] if task.game else [json_fields(MetricJson, metric) for metric in metrics_of(task)],
         "anchors": {"random": _reference_score(task.random), "reference": _reference_score(task.reference)},
         "episodes": task.matches if task.game else task.counted, "weight": task.weight, "phase": phase,
         "hidden": is_hidden, "page": urls.task_address(task.id), "leaderboard": at("leaderboard.json"),
@@ -237,7 +237,7 @@ def _task(task: Task, phase: PhaseJson | None, *, is_hidden: bool) -> TaskJson:
 
 
 def _reference_score(reference_score: ReferenceScore | None) -> AnchorJson | None:
-    return picked(AnchorJson, reference_score) if reference_score else None
+    return json_fields(AnchorJson, reference_score) if reference_score else None
 
 
 def overall_document(inputs: ApiInputs) -> OverallJson:

@@ -14,7 +14,7 @@ from evaluator.model.config.metric import Direction
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.api.entry_json import ClosedObject, FlagsJson, flags, next_document, picked
+from leaderboard.api.entry_json import ClosedObject, FlagsJson, flags, json_fields, next_document
 from leaderboard.api.game_leaderboards import GameRowJson, game_row
 from leaderboard.api.task_leaderboards import MetricJson, RowJson, task_row
 from leaderboard.core.entry import INTERVAL_NAME, Entry, Excluded
@@ -93,7 +93,7 @@ def _first_columns(who: str, measure: str, when: str, decimals: int, direction: 
 
 
 _LOGIN = _column("login", "Author", "owner", "the account that submitted it")
-_ATTEMPTS = _column("attempts", "Attempts", title="versions of its owner, or team, that were evaluated")
+_ATTEMPTS = _column("attempts", "Versions", title="versions of its owner, or team, that were evaluated")
 _WHY = (
     _column("verdict", "Verdict", "verdict", "how the evaluation ended", shown="with failures"),
     _column("message", "Why", "reason", "the reason where there is no score or no place", shown="with failures"),
@@ -243,7 +243,7 @@ def task_table(board: TaskStandings, rows: Sequence[RowJson], reproduced: Collec
         "failures": _cells(fields, _unranked(board)),
         "decimals": metrics[0].decimals,
         "direction": metrics[0].direction,
-        "metrics": [picked(MetricJson, metric) for metric in metrics],
+        "metrics": [json_fields(MetricJson, metric) for metric in metrics],
         "leader": None if best is None else next(index for index, row in enumerate(board.rows) if row is best),
     }
 

@@ -25,10 +25,10 @@ from leaderboard.api.entry_json import (
     entry_document,
     estimate_document,
     excluded_document,
+    json_fields,
     links_document,
     medal,
     next_document,
-    picked,
     place_document,
     waiting_document,
     withdrawn_document,
@@ -97,7 +97,7 @@ def measured_document(row: TaskRow, task: Task) -> MeasuredJson:
     return {
         **scores_document(row, task),
         "evaluated_at": result.provenance.evaluated_at,
-        "cost": picked(CostJson, result.cost),
+        "cost": json_fields(CostJson, result.cost),
         "medal": None if row.estimate.is_missing else medal(row),
     }
 
@@ -122,7 +122,7 @@ def task_row(row: TaskRow, task: Task, beside: NextJson) -> RowJson:
     """A row of a task, how it compares with the next one, and since when its version has a score."""
     return {
         **place_document(row), **entry_document(row.entry), **measured_document(row, task), **beside,
-        **picked(SourceJson, row.entry.submission), "since": row.since, "sandbox": row.result.sandbox,
+        **json_fields(SourceJson, row.entry.submission), "since": row.since, "sandbox": row.result.sandbox,
         **links_document(row.entry),
     }  # fmt: skip
 
@@ -207,7 +207,7 @@ def task_document(board: TaskStandings) -> TaskStandingsJson:
     """One task's leaderboard."""
     return {
         "task": board.task.id,
-        "metrics": [picked(MetricJson, metric) for metric in metrics_of(board.task)],
+        "metrics": [json_fields(MetricJson, metric) for metric in metrics_of(board.task)],
         "ties": list(board.task.ties),
         "rows": [ranked_row(row, board.task, beside) for row, beside in task_improvements(board)],
         "failures": [failure_document(failure) for failure in board.failures],

@@ -31,7 +31,7 @@ class FinalDraws:
         return self.ended_at is None or is_drawn_afterwards or evaluated_at < self.ended_at
 
 
-def in_time(records: Iterable[Record], final: FinalDraws | None) -> list[Record]:
+def without_late_draws(records: Iterable[Record], final: FinalDraws | None) -> list[Record]:
     """The records without draws that were under way when submissions ended, or when a sealed season was revealed.
 
     Their owners know the final draws, or the episodes, by then. They can let the files or the image of a version fail, or

@@ -23,7 +23,7 @@ from leaderboard.core.entry import INTERVAL_NAME, Entry
 from leaderboard.core.exclusions import is_official
 from leaderboard.core.game_standings import GameStandings, shown_duels
 from leaderboard.core.standings import OverallRow, Standings, TaskStandings, results_of
-from leaderboard.pages import episode_replays, game_page, home_page
+from leaderboard.pages import episode_replays, game_page, home_page, won_matches
 from leaderboard.scoring import metrics
 from leaderboard.scoring.metrics import any_sealed
 from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED
@@ -144,7 +144,7 @@ def _refused(board: TaskStandings | GameStandings) -> list[Entry]:
 def tasks_with_replays(standings: Standings, context: SiteContext) -> set[str]:
     """The tasks and games whose pages show a replay, to which others link."""
     tasks = {board.task.id for board in standings.tasks if episode_replays.task_replays(board, context.episodes)}
-    return tasks | {board.task.id for board in standings.games if home_page.won_matches(board)}
+    return tasks | {board.task.id for board in standings.games if won_matches.won_matches(board)}
 
 
 def _weighted(tasks: Sequence[Task]) -> list[Task]:

@@ -247,7 +247,7 @@ def _duels(
     for pair in wanted_pairings(
         task, entries, played, season=challenge.season, baselines=challenge.baselines, final_beacon=final_beacon
     ):
-        # A validation for every beacon, so that none stays uncounted; opponents meet on the seeds of the present ones.
+        # A validation for every beacon, so that none stays tried_records; opponents meet on the seeds of the present ones.
         if pair[0].name == pair[1].name:
             beacons = measurement.beacons_of(pair[0], task.id)
         else:
@@ -277,7 +277,7 @@ def _failing_side(failures: Sequence[Duel]) -> Side | None:
 
 
 def given_up(records: Iterable[Result | Duel], folders: VersionFolders) -> list[Result | Duel]:
-    """The records of what failed on our side `INTERNAL_ERROR_LIMIT` times and is not recorded."""
+    """The failure records of work that failed on our side `INTERNAL_ERROR_LIMIT` times and has no result."""
     return list(_History(records, folders).given_up())
 
 

@@ -40,10 +40,10 @@ class MatchmakingInput:
     groups: OwnerGroups
     folders: VersionFolders
     passive: Container[AgentName] = ()
-    """Who changes nobody's rating, since another player of the owner does."""
+    """Players whose duels do not change others' ratings, because another player of the same owner counts."""
     final_beacon: str | None = None
-    """That of the final draws, after the end of submissions. Then who met before has to meet again only if chosen anew: of
-    many folders with other lots the luckiest would else keep its opponents in the final ranks."""
+    """That of the final draws, after the end of submissions. Earlier pairings are then not kept, unless drawn again: else an
+    owner with many folders could keep the luckiest opponents."""
 
 
 def chosen_opponents(task: Task, given: MatchmakingInput, baselines: Sequence[str]) -> list[tuple[Entry, Entry]]:

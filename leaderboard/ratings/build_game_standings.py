@@ -101,7 +101,7 @@ def build_game_standings(
     season: str,
     baselines: Sequence[str] = (),
     final_beacon: str | None = None,
-    uncounted: Iterable[Result | Duel] = (),
+    tried_records: Iterable[Result | Duel] = (),
 ) -> GameStandings:
     """The leaderboard of one game; the order of entries and duels does not matter.
 
@@ -114,10 +114,10 @@ def build_game_standings(
         season: duels of other seasons do not count.
         baselines: names of baselines in order; the first that plays is rated 0 unless the task names an anchor.
         final_beacon: as in `build_standings`; the rating of the duels before decides which player holds an owner's place.
-        uncounted: as in `build_standings`.
+        tried_records: as in `build_standings`.
     """
     entries, duels = list(entries), list(duels)
-    every_duel = [*duels, *(record for record in uncounted if isinstance(record, Duel))]
+    every_duel = [*duels, *(record for record in tried_records if isinstance(record, Duel))]
     field = eligible_entries(entries, moderation, official=official)
     entered = sorted((entry for entry in field.ranking if entry.submission.plays(task)), key=name_order)
     played = counting_duels(task, season, duels, entries, official=official)

@@ -15,13 +15,13 @@ from leaderboard.core.entry import CONFIDENCE
 from leaderboard.ratings.davidson import Matches
 
 
-def bits(table: Bools) -> list[int]:
-    """Each row as an integer whose bit j is column j: sets of players, which Python intersects fast."""
+def row_masks(table: Bools) -> list[int]:
+    """Each row as an integer whose bit j is column j: a set of players, which Python intersects fast."""
     return [int.from_bytes(row.tobytes(), "little") for row in np.packbits(table, axis=1, bitorder="little")]
 
 
-def members(players: int) -> list[int]:
-    """The players of a set, ascending."""
+def set_bits(players: int) -> list[int]:
+    """The positions of the bits that are set, ascending: the players of a set."""
     positions = []
     while players:
         lowest = players & -players
@@ -41,19 +41,19 @@ def strong_parts(table: Bools) -> Indices:
         table: whether there is an edge from the row's player to the column's.
     """
     part = np.empty(len(table), dtype=np.intp)
-    against, order = bits(table.T), _leaving_order(bits(table))
+    against, order = row_masks(table.T), _leaving_order(row_masks(table))
     unseen, number = (1 << len(table)) - 1, 0
     for start in reversed(order):
         if unseen >> start & 1:
             reached = new = 1 << start
             while new:
                 near = 0
-                for player in members(new):
+                for player in set_bits(new):
                     near |= against[player]
                 unseen &= ~new
                 new = near & unseen
                 reached |= new
-            part[members(reached)] = number
+            part[set_bits(reached)] = number
             number += 1
     return part
 
@@ -171,9 +171,9 @@ def find_cycle(wins: Floats, ties: Floats | None = None) -> CycleOfPlayers:
     """
     met = wins + wins.T + (0 if ties is None else ties + ties.T) > 0
     np.fill_diagonal(met, val=False)
-    triads = _closed(bits(met), bits(met), met) // 6
+    triads = _closed(row_masks(met), row_masks(met), met) // 6
     ahead = wins > wins.T
-    circular = _closed(bits(ahead), bits(ahead.T), ahead) // 3
+    circular = _closed(row_masks(ahead), row_masks(ahead.T), ahead) // 3
     chance = _sign_test(wins)
     leads = chance <= (1 - CONFIDENCE) / max(int(np.count_nonzero(np.triu(wins + wins.T))), 1)
     players = _triangle(chance, leads) or _shortest(leads)
@@ -216,7 +216,7 @@ def _triangle(chance: Floats, leads: Bools) -> tuple[int, ...]:
     for i, j in edges[order].tolist():
         closing = after[j] & before[i]
         if closing:
-            third = min(members(closing), key=lambda k: (max(chance[j, k], chance[k, i]), k))
+            third = min(set_bits(closing), key=lambda k: (max(chance[j, k], chance[k, i]), k))
             return i, j, third
         after[i] |= 1 << j
         before[j] |= 1 << i
@@ -225,13 +225,13 @@ def _triangle(chance: Floats, leads: Bools) -> tuple[int, ...]:
 
 def _shortest(leads: Bools) -> tuple[int, ...]:
     """The shortest cycle, the one with the lowest start among several; empty if there is none."""
-    after = bits(leads)
+    after = row_masks(leads)
     best: tuple[int, ...] = ()
     for start in range(len(after)):
         layers, seen = [1 << start], 1 << start
         while layers[-1] and not (best and len(layers) >= len(best)):
             reached = 0
-            for player in members(layers[-1]):
+            for player in set_bits(layers[-1]):
                 reached |= after[player]
             if reached >> start & 1:
                 best = _path_back(layers, after, start)
@@ -245,5 +245,5 @@ def _path_back(layers: Sequence[int], after: Sequence[int], start: int) -> tuple
     """A path through the layers that returns to its start."""
     path = [start]
     for layer in reversed(layers[1:]):
-        path.append(next(player for player in members(layer) if after[player] >> path[-1] & 1))
+        path.append(next(player for player in set_bits(layer) if after[player] >> path[-1] & 1))
     return (start, *reversed(path[1:]))

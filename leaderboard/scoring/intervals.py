@@ -325,7 +325,7 @@ def compared_families(pairs: int, tries: Floats) -> int:
 
 
 def _least_plausible(sample: Floats, cut: int, numbers: range, errors: Floats) -> list[RaisedTail]:
-    """As many values of each row raised, of the given numbers, as make the trimmed mean and so many errors lowest."""
+    """For each of `errors`: each row with as many values raised, of `numbers`, as make mean + errors * error lowest."""
     count = sample.shape[1]
     size, chosen = count - 2 * cut, np.array(numbers)
     greatest = sample[:, count - cut - 1, None]

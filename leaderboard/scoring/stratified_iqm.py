@@ -183,7 +183,7 @@ class _Pooled:
         return _Scale(lowest, step, steps)
 
     def _reach(self, near: float) -> float:
-        """So many times the largest deviation that the mass below a row can have: at half of every stratum."""
+        """`near` times the largest standard deviation of the mass below a row, which it has at half of every stratum."""
         return near * math.sqrt((self._tables.masses**2 * self._tables.sizes).sum()) / 2
 
     def _near(self, rows: Indices, end: int, reach: Floats | float) -> tuple[Indices, Indices]:

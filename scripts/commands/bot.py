@@ -16,7 +16,7 @@ from scripts.git.tree_diff import fetch_head
 from scripts.github.api import pull_snapshots
 from scripts.github.official import evaluate_shard, plan_shards
 from scripts.github.official.publish_round import PublishStep, publish_round
-from scripts.github.official.workload import official_run_of_step
+from scripts.github.official.round_work import official_run_of_step
 from scripts.github.preview import run_preview
 from scripts.github.pull_request import merge_queue, slash_commands
 from scripts.github.pull_request.announce_official_scores import announce_merged
@@ -34,7 +34,7 @@ from scripts.github.workflow.event import (
     read_workflow_environment,
 )
 from scripts.github.workflow.outputs import write_output
-from scripts.github.workflow.plan_context import ending_on_a_slot, parse_plan_context, refuse_secret, season_secret
+from scripts.github.workflow.plan_context import padded_if_sealed, parse_plan_context, refuse_secret, season_secret
 from scripts.github.workflow.release_files import write_release
 from scripts.options import Jobs
 from scripts.pictures import episode_branch, render_episodes
@@ -231,7 +231,7 @@ def evaluate(
     season_secret(work.secret, checkout.challenge)  # before anything is built
     evaluator = open_evaluator(checkout, sandbox or checkout.challenge.runners.sandbox, official=True)
     assignment = evaluate_shard.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards, shard=shard)
-    with ending_on_a_slot(checkout.challenge):
+    with padded_if_sealed(checkout.challenge):
         played = evaluate_shard.evaluate_shard(work, evaluator, assignment, out, at_once=at_once)
     say(f"{played} evaluations are in {out}.")
     return OK

@@ -148,13 +148,13 @@ def _gvisor_notes(challenge: Challenge) -> Iterator[str]:
 def _duration_notes(challenge: Challenge) -> Iterator[str]:
     """That the limits let an evaluation outlast the job that plays it."""
     # Imported late: it imports what plays.
-    from scripts.github.official.evaluate_shard import STEP_SECONDS, longest_seconds
+    from scripts.github.official.evaluate_shard import JOB_STEP_SECONDS, longest_seconds
 
     longest = max(longest_seconds(challenge.limits, is_duel=task.game is not None) for task in challenge.tasks)
-    if longest > STEP_SECONDS:
+    if longest > JOB_STEP_SECONDS:
         yield (
             f"challenge.yml: an evaluation may last {longest / 3600:.1f} hours with its starts, and an official job ends "
-            f"after {STEP_SECONDS / 3600:.1f}: who is not done by then is played anew; set 'task_seconds' in 'limits'"
+            f"after {JOB_STEP_SECONDS / 3600:.1f}: who is not done by then is played anew; set 'task_seconds' in 'limits'"
         )
 
 

@@ -10,7 +10,7 @@ import typer
 from evaluator.model.config.phase import to_utc
 from leaderboard.api.grades import grade_rows, handed_in, rated_submissions, too_late
 from leaderboard.core.exclusions import EXAMPLES_LOGIN, is_official, without_quarantined
-from leaderboard.core.standings import FinalDraws, in_time
+from leaderboard.core.standings import FinalDraws, without_late_draws
 from leaderboard.core.version_folders import version_folders
 from leaderboard.text.serialise import csv_text
 from scripts.console import OK, CommandError, print_json, say
@@ -41,7 +41,9 @@ def run(
     final = _final_draws(checkout)
     results = [
         result
-        for result in in_time(of_our_sandbox(checkout, without_quarantined(checkout.recorded[0], moderation)), final)
+        for result in without_late_draws(
+            of_our_sandbox(checkout, without_quarantined(checkout.recorded[0], moderation)), final
+        )
         if result.season == challenge.season
         and is_official(result)
         # Under the name that the hosts saw, and the one that it has now.

@@ -222,8 +222,8 @@ def read_recorded(
     return results, duels
 
 
-def read_records_without_facts(clone: GitRepository, sha: str) -> list[tuple[str, Result | Duel, bytes]]:
-    """Path, record and content of the records on a commit whose commits GitHub was not asked about."""
+def read_records_with_unchecked_commits(clone: GitRepository, sha: str) -> list[tuple[str, Result | Duel, bytes]]:
+    """Path, record and content of the records, on a commit of `results`, whose beacon GitHub was not yet asked about."""
     records: list[tuple[str, Result | Duel, bytes]] = []
 
     def take(path: str, content: bytes) -> None:

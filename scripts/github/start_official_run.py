@@ -14,7 +14,7 @@ from leaderboard.planning.missing_work import INTERNAL_ERROR_LIMIT
 from scripts.console import OK, CommandError, say
 from scripts.github.api.responses import WorkflowRun
 from scripts.github.official import plan_shards
-from scripts.github.official.workload import OfficialRun
+from scripts.github.official.round_work import OfficialRun
 from scripts.github.pull_request import announce_official_scores
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.workflow.outputs import write_output

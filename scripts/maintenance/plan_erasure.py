@@ -183,8 +183,8 @@ def _without_person(shown: StandingsInput, renaming: Renaming, erasures: Sequenc
     return replace(
         shown, entries=(*others, *stand_ins), moderation=moderation,
         results=tuple(map(renaming.result, shown.results)), duels=tuple(map(renaming.duel, shown.duels)),
-        uncounted=tuple(
-            renaming.duel(record) if isinstance(record, Duel) else renaming.result(record) for record in shown.uncounted
+        tried_records=tuple(
+            renaming.duel(record) if isinstance(record, Duel) else renaming.result(record) for record in shown.tried_records
         ),
     )  # fmt: skip
 

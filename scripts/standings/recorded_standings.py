@@ -72,7 +72,7 @@ def recorded_input(
         moderation=checkout.moderation,
         results=tuple(results),
         duels=tuple(duels),
-        uncounted=tuple(record for record in every_record if id(record) not in counted),
+        tried_records=tuple(record for record in every_record if id(record) not in counted),
         final=final.draws if final else None,
     )
     return as_shown(recorded, now or datetime.now(UTC)) if official else recorded
@@ -174,5 +174,5 @@ def rank_recorded(shown: StandingsInput, *, official: bool) -> Standings:
     """The standings of an input."""
     return build_standings(
         shown.challenge, shown.entries, shown.results, official=official, moderation=shown.moderation, duels=shown.duels,
-        uncounted=shown.uncounted, final=shown.final,
+        tried_records=shown.tried_records, final=shown.final,
     )  # fmt: skip

@@ -33,7 +33,7 @@ from leaderboard.core.store import RECORD_ENDING, ResultStore, write_atomically
 from scripts.console import say
 from scripts.repository.season_file import SeasonFile, is_public_score_correct, read_seasons
 from scripts.terminal.progress_display import progress_bar
-from scripts.verification import verify_claims
+from scripts.verification import verify_provenance
 
 
 class SeenRecords:
@@ -82,7 +82,7 @@ class VerificationJob:
     """The secret of a sealed season, in the official run only."""
     seasons: SeasonFile = field(default_factory=SeasonFile)
     """For the secrets that are published."""
-    place: verify_claims.RecordPlace | None = None
+    place: verify_provenance.RecordPlace | None = None
     """Where it is recorded; None for a shard's results, whose statements are compared with the request instead."""
 
 
@@ -100,13 +100,14 @@ def verify_files(
     return check_history(verify_jobs(jobs, quiet=quiet, at_once=at_once), challenge, store.results.parent)
 
 
-def _place(store: ResultStore, path: Path, now: datetime) -> verify_claims.RecordPlace:
-    return verify_claims.RecordPlace(path=path.relative_to(store.results).as_posix().removesuffix(RECORD_ENDING), now=now)
+def _place(store: ResultStore, path: Path, now: datetime) -> verify_provenance.RecordPlace:
+    relative = path.relative_to(store.results).as_posix().removesuffix(RECORD_ENDING)
+    return verify_provenance.RecordPlace(path=relative, now=now)
 
 
 def check_history(verifications: Iterable[Verification], challenge: Challenge, root: Path) -> list[Verification]:
     """Add what main's history says of official records to the verifications that are not refuted yet."""
-    open_history = cache(partial(verify_claims.open_main_history, root))
+    open_history = cache(partial(verify_provenance.open_main_history, root))
     checked, without_history = [], 0
     for verification in verifications:
         if verification.status is not VerificationStatus.REFUTED:
@@ -124,14 +125,14 @@ def check_history(verifications: Iterable[Verification], challenge: Challenge, r
 
 
 def _with_history(
-    verification: Verification, record: Result | Duel, challenge: Challenge, history: verify_claims.MainHistory | None
+    verification: Verification, record: Result | Duel, challenge: Challenge, history: verify_provenance.MainHistory | None
 ) -> Verification:
-    claims = history.check(record) if history else verify_claims.HistoryFindings()
+    claims = history.check(record) if history else verify_provenance.HistoryFindings()
     if claims.faults:
         return replace(verification, status=VerificationStatus.REFUTED, faults=claims.faults)
     is_verified = verification.status is VerificationStatus.VERIFIED
     stale = claims.stale
-    if not (history and history.knows_rules_of(record)) and (fault := verify_claims.limit_fault(record, challenge)):
+    if not (history and history.knows_rules_of(record)) and (fault := verify_provenance.limit_fault(record, challenge)):
         stale = stale or f"{fault} now"
     return replace(verification, status=VerificationStatus.STALE, faults=(stale,)) if stale and is_verified else verification
 
@@ -209,7 +210,7 @@ def verify_file(job: VerificationJob) -> Verification:
         verification = _verified(job)
         if job.place is None or verification.status is VerificationStatus.REFUTED:
             return verification
-        faults = tuple(verify_claims.claim_faults(parse_record(job.result.read_bytes()), job.challenge, job.place))
+        faults = tuple(verify_provenance.provenance_faults(parse_record(job.result.read_bytes()), job.challenge, job.place))
         return replace(verification, status=VerificationStatus.REFUTED, faults=faults) if faults else verification
     except Exception as error:  # noqa: BLE001  (environments raise anything on invalid actions)
         fault = f"replaying it ends with {type(error).__name__}: {error_in_words(error, 300)}"

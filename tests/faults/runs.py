@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.github.api.client import GitHub
-from scripts.github.official.workload import PLANNED_BRANCH
+from scripts.github.official.round_work import PLANNED_BRANCH
 from tests.github.server import GitHubStandIn
 from tests.github.world import NAME, OWNER, REPOSITORY_ID, World
 from tests.hostile.arena import base

@@ -17,7 +17,7 @@ from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes import channel
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen, parse_error_frame, read_body
 from evaluator.host.sandboxes.docker_sandbox import STDOUT, ContainerStream
-from evaluator.host.sandboxes.watchdog import BoundedLog
+from evaluator.host.sandboxes.resource_watchdog import BoundedLog
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE
 

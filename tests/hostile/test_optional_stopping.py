@@ -30,16 +30,16 @@ from scripts.console import CommandError
 from scripts.git.beacons import final_entries
 from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
-from scripts.github.official import workload
+from scripts.github.official import round_work
 from scripts.github.official.record_results import record_accepted
-from scripts.github.official.workload import Workload, read_workload
+from scripts.github.official.round_work import RoundWork, read_round_work
 from scripts.github.workflow.plan_context import PlanContext
 from scripts.maintenance.close_season import missing_final_work
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import record_store
 from scripts.repository.season_file import SEASON_FILE, RevealedSecret, SeasonEntry, SeasonFile
 from scripts.standings.recorded_standings import recorded_standings
-from scripts.verification.verify_claims import MainHistory
+from scripts.verification.verify_provenance import MainHistory
 from tests.leaderboard import make
 from tests.scripts.github.remotes import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, git, make_board, origin_branch
 from tests.scripts.github.rounds import ALONE, open_run, whole_round
@@ -67,7 +67,7 @@ def copy(number: int) -> bytes:
 
 def wanted(board: Clone, login: str = "alice") -> list[tuple[str, str]]:
     """Folder and beacon of what an official run would evaluate."""
-    items = read_workload(open_run(board), board.head, "").items
+    items = read_round_work(open_run(board), board.head, "").items
     return [(i.entry.agent, i.wanted.beacon) for i in items if isinstance(i, WorkItem) and i.entry.login == login]
 
 
@@ -186,8 +186,8 @@ def test_what_is_in_quarantine_is_charged_and_replayed_without_a_charge(tmp_path
     board.commit({"moderation.yml": QUARANTINE % board.head.encode()})
 
     def planned_and_held() -> tuple[list[str], list[str]]:
-        with patch.object(workload, "read_recorded", lambda *_: (Checkout(board.path).recorded[0], [])):
-            work = read_workload(open_run(board), board.head, "")
+        with patch.object(round_work, "read_recorded", lambda *_: (Checkout(board.path).recorded[0], [])):
+            work = read_round_work(open_run(board), board.head, "")
         return [i.wanted.beacon for i in work.items if i.players[0].login == "alice"], [
             reason_in_words(one.reason) for one in work.deferred
         ]
@@ -211,7 +211,7 @@ def test_tries_that_failed_are_recorded_again_after_a_quarantine(board: Clone, t
         """How many records a failure of that day makes; none where nothing is wanted."""
         board.repository.run("fetch", "-q", "origin")
         tip = board.repository.resolve("refs/remotes/origin/results") or ""
-        for item in read_workload(official, board.head, tip).items:
+        for item in read_round_work(official, board.head, tip).items:
             names = {"key": item.wanted.key(), "beacon": item.wanted.beacon, "verdict": "internal_error"}
             failed = make.result(item.players[0], on=rules.tasks[0], at=f"{day}T00:00:00Z", **names)
             record_store(tmp_path / day).write(failed)
@@ -287,7 +287,7 @@ def test_a_quarantine_makes_no_tries_of_a_team_forgotten() -> None:
 
     boards = build_standings(
         make.challenge(task, game), [player, mate, OPPONENT], results, official=True, duels=map(numbered, duels),
-        uncounted=[*hidden_results, *hidden_duels],
+        tried_records=[*hidden_results, *hidden_duels],
     )  # fmt: skip
 
     for board in (*boards.tasks, *boards.games):
@@ -345,8 +345,8 @@ def test_a_player_that_goes_back_when_the_quota_is_used_up_has_no_place_and_meet
         for path in ("challenge.yml", "submissions"):
             git(board.path, "checkout", "-q", "--", path)
         standings = recorded_standings(Checkout(board.path), official=True).games[0]
-        with patch.object(workload, "read_recorded", lambda *_: ([], Checkout(board.path).duels)):
-            items = read_workload(open_run(board), board.head, "").items
+        with patch.object(round_work, "read_recorded", lambda *_: ([], Checkout(board.path).duels)):
+            items = read_round_work(open_run(board), board.head, "").items
         return [row.entry.login for row in standings.rows], ["-".join(e.login for e in item.players) for item in items]
 
     lucky = board.commit({**agent_files("alice", source=copy(1)), **agent_files("bob", source=copy(9))})
@@ -555,10 +555,10 @@ def test_a_change_of_the_settings_makes_no_tries_of_a_team_forgotten() -> None:
     assert {row.entry.login: row.tries for row in board.rows} == {"alice": 7, "bob": 1}
 
 
-def planned(board: Clone) -> Workload:
+def planned(board: Clone) -> RoundWork:
     board.repository.run("fetch", "-q", "origin", "results")
     tip = board.repository.resolve("FETCH_HEAD")
-    return read_workload(open_run(board), board.head, tip or "")
+    return read_round_work(open_run(board), board.head, tip or "")
 
 
 def test_the_end_of_submissions_draws_once_for_what_stood_then(board: Clone, tmp_path: Path) -> None:
@@ -572,7 +572,7 @@ def test_the_end_of_submissions_draws_once_for_what_stood_then(board: Clone, tmp
     board.commit(agent_files("carol", source=copy(7)))
     board.push()
 
-    work = read_workload(open_run(board), board.head, "")
+    work = read_round_work(open_run(board), board.head, "")
     published = whole_round(board, tmp_path / "1")
 
     assert [(i.entry.login, i.wanted.beacon) for i in work.items if isinstance(i, WorkItem)] == [
@@ -756,7 +756,7 @@ def test_a_login_spelled_otherwise_makes_no_early_version_one_in_time(tmp_path: 
     board.commit(agent_files("alice", source=copy(2)), at="2026-03-02T00:00:00Z")
 
     context = PlanContext(now=datetime(2026, 3, 3, tzinfo=UTC))
-    work = read_workload(replace(open_run(board), plan_context=context), board.head, "")
+    work = read_round_work(replace(open_run(board), plan_context=context), board.head, "")
 
     assert [item.players[0].login for item in work.items] == ["alice"]
     assert [held.item.players[0].login for held in work.deferred] == ["Alice"]
@@ -776,7 +776,7 @@ def test_what_stood_before_the_season_began_makes_no_late_entry_one_in_time(tmp_
     board.commit(agent_files("alice"), at="2026-02-10T00:00:00Z")
     board.commit({"challenge.yml": FINAL + ends}, at="2026-03-01T00:00:00Z")
 
-    deferred = read_workload(open_run(board), board.head, "").deferred
+    deferred = read_round_work(open_run(board), board.head, "").deferred
 
     assert ["too late" in reason_in_words(each.reason) for each in deferred] == [True]
     assert not_drawn(board) == []
@@ -799,8 +799,8 @@ def test_whoever_leaves_the_team_before_the_end_keeps_the_final_draw(tmp_path: P
     for result in results:
         record_store(board.path).write(result, None)
 
-    with patch.object(workload, "read_recorded", return_value=(results, [])):
-        items = read_workload(open_run(board), board.head, "").items
+    with patch.object(round_work, "read_recorded", return_value=(results, [])):
+        items = read_round_work(open_run(board), board.head, "").items
 
     assert [item.entry.login for item in items if isinstance(item, WorkItem)] == ["alice"]
     assert not_drawn(board) == ["CartPole-v1"]
@@ -957,7 +957,7 @@ def test_a_task_that_is_named_after_its_phase_ended_is_not_entered(tmp_path: Pat
     # The files stay those of the version that came in time; alice has seen bob's score by now.
     board.commit(agent_files("alice", manifest=all_tasks), at="2026-04-01T00:00:00Z")
 
-    work = read_workload(open_run(board), board.head, "")
+    work = read_round_work(open_run(board), board.head, "")
 
     assert {(item.entry.login, item.task_id) for item in work.items if isinstance(item, WorkItem)} >= {
         ("alice", "CartPole-v1"), ("bob", "CartPole-v1"), ("bob", "FrozenLake-v1"),

@@ -22,7 +22,7 @@ from leaderboard.planning.missing_work import MeasurementContext, missing_work
 from leaderboard.planning.play_order import in_turns
 from leaderboard.visibility import with_host_flags
 from scripts.git import folder_history
-from scripts.github.official.workload import read_workload
+from scripts.github.official.round_work import read_round_work
 from tests.leaderboard import make
 from tests.leaderboard.pages import samples
 from tests.scripts.github.remotes import AGENT, agent_files, git, make_board
@@ -127,7 +127,7 @@ def test_owners_are_evaluated_in_turns(tmp_path: Path) -> None:
     for number in range(30):
         files |= agent_files("0mallory", f"a{number}", AGENT + b"# %d\n" % number)
     board = make_board(tmp_path, files | agent_files("zoe"))
-    work = read_workload(open_run(board), board.head, "")
+    work = read_round_work(open_run(board), board.head, "")
     owners = [item.players[0].login for item in work.items]
 
     assert owners[:4] == ["0mallory", "zoe", "0mallory", "zoe"]
@@ -195,7 +195,7 @@ def test_who_changes_many_folders_does_not_keep_the_board_from_being_planned(
     monkeypatch.setattr(
         folder_history, "groupby", lambda each, key: original((looked_at.append(1) or one for one in each), key)
     )
-    work = read_workload(open_run(board), board.head, "")
+    work = read_round_work(open_run(board), board.head, "")
 
     assert {item.wanted.beacon for item in work.items} == {board.head}
     assert len(work.items) == 2 * folders

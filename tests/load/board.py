@@ -33,7 +33,7 @@ from scripts.git.main_entries import read_entries
 from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.github.api.client import GitHub
 from scripts.github.official import check_shards, evaluate_shard, plan_shards, publish_round
-from scripts.github.official.workload import OfficialRun, Workload
+from scripts.github.official.round_work import OfficialRun, RoundWork
 from scripts.github.preview import run_preview
 from scripts.github.pull_request import judge_preview
 from scripts.github.workflow import event as workflow_event
@@ -132,7 +132,7 @@ class CrowdedBoard:
         self._board: tuple[tuple[str, str], Any] | None = None
         self._checkouts: dict[tuple[str, str, bool], checkouts.Checkout] = {}
         self._guarded: dict[tuple[str, str, PullAuthor], GuardedPaths] = {}
-        self._workload: tuple[tuple[str, str, str], Workload] | None = None
+        self._workload: tuple[tuple[str, str, str], RoundWork] | None = None
         self._hour = 0
 
     def close(self) -> None:
@@ -434,9 +434,9 @@ class CrowdedBoard:
             (run_preview, "_official_board"): self._official_board,
             (run_preview, "inspect_pull"): self._inspect_pull,
             (judge_preview, "inspect_pull"): self._inspect_pull,
-            (plan_shards, "read_workload"): self._read_workload,
-            (evaluate_shard, "read_workload"): self._read_workload,
-            (check_shards, "read_workload"): self._read_workload,
+            (plan_shards, "read_round_work"): self._read_workload,
+            (evaluate_shard, "read_round_work"): self._read_workload,
+            (check_shards, "read_round_work"): self._read_workload,
         }
         originals = {where: getattr(*where) for where in kept}
         os.environ.update(here)
@@ -474,7 +474,7 @@ class CrowdedBoard:
             self._guarded[base, head, author] = inspect_pull(clone, base, head, author, limits)
         return self._guarded[base, head, author]
 
-    def _read_workload(self, official: OfficialRun, sha: str, results_sha: str) -> Workload:
+    def _read_workload(self, official: OfficialRun, sha: str, results_sha: str) -> RoundWork:
         """The same of a round's work: its shards, which are machines of their own, read the same two commits."""
         state = (sha, results_sha, official.plan_context.serialised())
         if self._workload is None or self._workload[0] != state:
@@ -506,7 +506,7 @@ def created(verb: str, path: str, body: Any) -> int:
 
 
 _ORIGINAL_BOARD = run_preview._official_board
-_ORIGINAL_WORKLOAD = evaluate_shard.read_workload
+_ORIGINAL_WORKLOAD = evaluate_shard.read_round_work
 
 
 # The workflows: the jobs in their order, with the commands of their files

@@ -45,7 +45,7 @@ class LoadReport:
     states: dict[str, Counter[str]]
     """Kind to state and how many."""
     unexplained: list[str]
-    unsettled: list[str]
+    unsettled_line: list[str]
     slowest: float
     """Hours from a pull request's opening to its last change of state, the longest."""
     unanswered: int
@@ -77,7 +77,7 @@ class LoadReport:
 def examine(board: CrowdedBoard, population: Population, seconds: float) -> LoadReport:
     """Look at everything that a replay left."""
     states: dict[str, Counter[str]] = defaultdict(Counter)
-    unexplained, unsettled = [], []
+    unexplained, unsettled_line = [], []
     comments: dict[int, list[str]] = defaultdict(list)
     for one in board.world.comments.values():
         if one.author == BOT and comment_run(one.body) is not None:
@@ -89,7 +89,7 @@ def examine(board: CrowdedBoard, population: Population, seconds: float) -> Load
         states[planned.kind][state] += 1
         name = f"{planned.kind} #{pull.number if pull else planned.index}"
         if state != ENDS.get(planned.kind, "official") and not (planned.kind == "closed by its author" and state in MERGED):
-            unsettled.append(f"{name}: {state}")
+            unsettled_line.append(f"{name}: {state}")
         elif (
             pull
             and not is_superseded(planned, population, board)
@@ -102,7 +102,7 @@ def examine(board: CrowdedBoard, population: Population, seconds: float) -> Load
     queries = [at for at, _, path in board.asked if path.endswith("/graphql")]
     return LoadReport(
         pulls=len(population.pulls), commands=board.commands_given, seconds=seconds, hours=board.clock.now / HOUR_SECONDS,
-        states=dict(states), unexplained=unexplained, unsettled=unsettled, slowest=board.slowest() / HOUR_SECONDS,
+        states=dict(states), unexplained=unexplained, unsettled_line=unsettled_line, slowest=board.slowest() / HOUR_SECONDS,
         unanswered=unanswered(board), requests=by_hour(requests), queries=by_hour(queries), busiest_hour=busiest(requests),
         busiest_of_both=busiest([*requests, *queries]), texts=by_hour(board.texts),
         by_workflow={
@@ -213,7 +213,7 @@ def print_report(report: LoadReport) -> None:
     figures = {
         "simulated hours": f"{report.hours:.2f}",
         "seconds here": f"{report.seconds:,.0f}",
-        "not settled": len(report.unsettled),
+        "not settled": len(report.unsettled_line),
         "settled and not explained": len(report.unexplained),
         "longest way to the last state": f"{report.slowest:.2f} h",
         "commands without a reaction": report.unanswered,
@@ -241,7 +241,7 @@ def print_report(report: LoadReport) -> None:
         table.add_row(name, f"{count:,}")
     console.print(table)
     for title, lines in (
-        ("not settled", report.unsettled), ("not explained", report.unexplained), ("lost", report.lost),
+        ("not settled", report.unsettled_line), ("not explained", report.unexplained), ("lost", report.lost),
         ("twice", report.twice), ("failed", report.failures), ("violations", report.violations),
     ):  # fmt: skip
         for line in lines[:8]:

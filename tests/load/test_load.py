@@ -16,7 +16,7 @@ def test_forty_pull_requests_of_every_kind_end_told(tmp_path: Path, expressions:
     report = replay(tmp_path, expressions, pulls=PULLS, commands=COMMANDS, arriving=0.3, hours=3, seed=1, checked=5)
 
     assert report.states.keys() == {*SHARES, HONEST}
-    assert report.unsettled == []
+    assert report.unsettled_line == []
     assert report.unexplained == []
     assert report.lost == []
     assert report.twice == []

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluator.host.docker.evaluator_image import WHEELS
-from scripts.github.official.evaluate_shard import STEP_SECONDS
+from scripts.github.official.evaluate_shard import JOB_STEP_SECONDS
 from scripts.github.official.shard_artifacts import shard_folders
 from tests.workflows.files import NAMES, WORKFLOWS, jobs, steps, workflow
 
@@ -317,7 +317,7 @@ def test_a_shard_that_runs_out_of_time_hands_in_what_is_done() -> None:
     (upload,) = [step for step in job["steps"] if step["name"] == "Upload"]
 
     assert play["timeout-minutes"] <= job["timeout-minutes"] - 20
-    assert 60 * play["timeout-minutes"] - 300 >= STEP_SECONDS
+    assert 60 * play["timeout-minutes"] - 300 >= JOB_STEP_SECONDS
     assert upload["if"] == "${{ !cancelled() }}"
 
 

@@ -32,6 +32,7 @@ from evaluator.host.sandboxes.channel import (
     listen,
     send_all,
 )
+from evaluator.host.sandboxes.resource_watchdog import MOST_SOCKETS, BoundedLog, ResourceWatchdog
 from evaluator.host.sandboxes.sandbox import (
     ExitError,
     SandboxSpec,
@@ -39,7 +40,6 @@ from evaluator.host.sandboxes.sandbox import (
     handed_processors,
     wait_for_start_slot,
 )
-from evaluator.host.sandboxes.watchdog import MOST_SOCKETS, BoundedLog, Watchdog
 from evaluator.host.usage import MIB, Usage
 from evaluator.model.records.result import ASKED_AGAIN, SandboxKind
 from evaluator.model.records.verdict import Verdict
@@ -224,7 +224,7 @@ class DockerSandbox:
         self._ended = self._closed = False
         self._starts_faster = config.kind is SandboxKind.DOCKER and spec.limits.cpus < START_CPUS
         sockets = MOST_SOCKETS if spec.loopback and config.kind is SandboxKind.DOCKER else None
-        self._watch = Watchdog(spec.limits, self._measure, self._kill, spec.wall_seconds, sockets)
+        self._watch = ResourceWatchdog(spec.limits, self._measure, self._kill, spec.wall_seconds, sockets)
         self._scratch = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))
         try:
             if config.over_socket:

@@ -35,7 +35,7 @@ from evaluator.host.sandboxes.sandbox import Sandbox, SandboxFactory, wait_for_s
 from evaluator.host.seeds.derived_seeds import agent_seeds, episode_seeds
 from evaluator.host.seeds.season_secret import SeasonSecret, SecretError
 from evaluator.host.solo.partial_record import PartialFolder, PartialRecord, evaluator_code
-from evaluator.host.solo.referee import EpisodeSpec, SoloRun, play_episodes
+from evaluator.host.solo.referee import EpisodeSpec, SoloSetup, play_episodes
 from evaluator.host.training_scripts.evaluate_script import ScriptSession, evaluate_script
 from evaluator.host.training_scripts.script_env_server import ScriptTask
 from evaluator.host.usage import MIB
@@ -341,7 +341,7 @@ def _play_rest(
         sandbox.limit_share()
         callbacks.before_first_observation()
 
-    run_setup = SoloRun(
+    run_setup = SoloSetup(
         gym_task=request.gym_task, specs=request.specs(), limits=request.allowed, progress=callbacks.progress,
         pin_sandbox=sandbox.pin, before_first_observation=before_first_observation,
         recorded=_recorded_episodes(request, partial), keep=partial.add if partial else lambda number, episode: None,

@@ -184,7 +184,7 @@ MIN_LANES_FOR_TWO = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class SoloRun:
+class SoloSetup:
     """What the referee needs to play a task with an agent."""
 
     gym_task: GymTask
@@ -198,7 +198,7 @@ class SoloRun:
     keep: Callable[[int, PlayedEpisode], None] = lambda number, episode: None
 
 
-def play_episodes(run: SoloRun, stream: ByteStream) -> tuple[PlayedEpisode, ...]:
+def play_episodes(run: SoloSetup, stream: ByteStream) -> tuple[PlayedEpisode, ...]:
     """Play every episode; returns them in the order of their seeds.
 
     Raises:
@@ -213,7 +213,7 @@ def play_episodes(run: SoloRun, stream: ByteStream) -> tuple[PlayedEpisode, ...]
         return _play_batches(run, batches, stream)
 
 
-def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream) -> tuple[PlayedEpisode, ...]:
+def _play_batches(run: SoloSetup, batches: list[EpisodeBatch], stream: ByteStream) -> tuple[PlayedEpisode, ...]:
     done: dict[int, PlayedEpisode] = dict(run.recorded)
     steps = reported = sum(episode.length for episode in done.values())
     next_report, most = 0.0, most_steps(batches[0].decoder.leaves)
@@ -242,7 +242,7 @@ def _play_batches(run: SoloRun, batches: list[EpisodeBatch], stream: ByteStream)
     return tuple(done[index] for index in range(len(run.specs)))
 
 
-def _progress(run: SoloRun, batches: list[EpisodeBatch], done: dict[int, PlayedEpisode], steps: int) -> PlayProgress:
+def _progress(run: SoloSetup, batches: list[EpisodeBatch], done: dict[int, PlayedEpisode], steps: int) -> PlayProgress:
     """How far it is.
 
     The mean length of an episode is estimated as all steps over the episodes that have ended, as for an exponential
@@ -256,7 +256,7 @@ def _progress(run: SoloRun, batches: list[EpisodeBatch], done: dict[int, PlayedE
     return PlayProgress(done=len(done), total=total, steps=steps, share=steps / (steps + left), scores=scores)
 
 
-def _handshake(run: SoloRun, stream: ByteStream) -> int:
+def _handshake(run: SoloSetup, stream: ByteStream) -> int:
     """Exchange HELLO and READY; returns the number of lanes."""
     hello = Hello(mode="act", seed=run.specs[0].agent_seed, **run.gym_task.hello_fields())
     seconds = run.limits.start_seconds
@@ -267,7 +267,7 @@ def _handshake(run: SoloRun, stream: ByteStream) -> int:
     return min(lanes.shared if ready.shared else lanes.separate, ready.lanes)
 
 
-def _make_batches(run: SoloRun, lanes: int) -> list[EpisodeBatch]:
+def _make_batches(run: SoloSetup, lanes: int) -> list[EpisodeBatch]:
     left = [spec for spec in run.specs if spec.index not in run.recorded]
     lanes = min(lanes, len(left))
     specs: Iterator[EpisodeSpec] = iter(left)
@@ -277,12 +277,12 @@ def _make_batches(run: SoloRun, lanes: int) -> list[EpisodeBatch]:
     return [EpisodeBatch(run.gym_task, specs, range(half)), EpisodeBatch(run.gym_task, specs, range(half, lanes))]
 
 
-def _ask(run: SoloRun, batch: EpisodeBatch, stream: ByteStream) -> None:
+def _ask(run: SoloSetup, batch: EpisodeBatch, stream: ByteStream) -> None:
     stream.send(batch.question(), time.monotonic() + run.limits.answer_seconds * len(batch.lanes))
     batch.note_asked()
 
 
-def _advance(run: SoloRun, batch: EpisodeBatch, stream: ByteStream) -> list[tuple[int, PlayedEpisode]]:
+def _advance(run: SoloSetup, batch: EpisodeBatch, stream: ByteStream) -> list[tuple[int, PlayedEpisode]]:
     allowed = run.limits.answer_seconds * len(batch.lanes)
     try:
         body = read_body(stream, wire.Op.ACTIONS, batch.answer_size, time.monotonic() + allowed)

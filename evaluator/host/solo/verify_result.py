@@ -43,7 +43,7 @@ class ReplayedEpisode:
     """The step at which it ended, None if the actions did not end it."""
 
 
-def check_claims(result: Result, secret: SeasonSecret | None = None) -> Iterator[str]:
+def check_fields(result: Result, secret: SeasonSecret | None = None) -> Iterator[str]:
     """Faults that can be found without an environment: in the key and the seeds."""
     fields = {name: getattr(result, name) for name in WantedResult.model_fields}
     if WantedResult(**fields).key() != result.key:
@@ -66,7 +66,7 @@ def _counted_seeds(result: Result, secret: SeasonSecret | None) -> Iterator[tupl
 
 
 def _script_seeds(result: Result, script: ScriptRecord, secret: SeasonSecret | None) -> tuple[str, ...]:
-    """The seeds of all of a script's episodes, after `check_claims`."""
+    """The seeds of all of a script's episodes, after `check_fields`."""
     count, name = len(script.lengths), (result.submission_digest, result.task)
     if secret_hash(result.beacon) is None or secret is None:
         return episode_seeds(result.season, result.beacon, *name, count)
@@ -98,7 +98,7 @@ def verify_result(
                     path=path, status=VerificationStatus.SEALED, faults=("its episodes are secret until the reveal",)
                 )
             result, trace = _decrypt(result, trace, secret)
-        faults = list(check_claims(result, secret))
+        faults = list(check_fields(result, secret))
     except ValueError as error:
         return Verification.refuted(path, error_in_words(error, 300))
     if faults:
@@ -203,7 +203,7 @@ def _script_faults(result: Result, script: ScriptRecord, gym_task: GymTask) -> I
 
 
 def _may_have_ended(script: ScriptRecord, ended_at: Sequence[int]) -> bool:
-    """Whether the steps of the episodes that had ended were taken by then, each time, and none ended after the last step."""
+    """Whether each episode can have ended where it says: not before the steps of all ended so far, nor after the last."""
     order = sorted(zip(ended_at, script.lengths, strict=True))
     taken = itertools.accumulate(length for _, length in order)
     return all(steps <= ended <= script.steps for (ended, _), steps in zip(order, taken, strict=True))

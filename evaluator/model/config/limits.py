@@ -40,7 +40,7 @@ class Limits(Frozen):
 
     @property
     def wall_seconds(self) -> float:
-        """The watchdog's wall limit: ten times the processor limit, because walls on shared runners lie."""
+        """The watchdog's wall limit: ten times the processor limit, since wall time says little on shared runners."""
         return 10 * self.cpu_seconds if self.task_seconds is None else self.task_seconds
 
     def processors(self, sandboxes: int = 1) -> int:

@@ -41,9 +41,9 @@ class VerifiedEntry(Frozen):
 
     login: Login
     agent: FolderName | None = None
-    """Which folder; all of them when left out. Of no account beside a digest."""
+    """The folder; all of them when left out. Ignored if `digest` is given."""
     digest: Digest | None = None
-    """Which version, in whatever folder; whatever the folder holds later, too, when left out."""
+    """The version, in any folder. When left out: every version in the folder, also later ones."""
     since: _Day
     who: Login
     why: LongLine

@@ -112,7 +112,7 @@ class Task(Frozen):
     anchor: LongLine | None = None
     """Games only: the player rated 0, an example's folder or `login/agent`; the first baseline that plays when left out."""
     code_before: Digest | None = None
-    """The code of your own that results were measured by which do not name theirs, as `pullrank plan --explain` gives it."""
+    """The digest of your own code for older results that do not record one; `pullrank plan --explain` prints it."""
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:

@@ -30,8 +30,8 @@ from scripts.console import escape_commands, say
 from scripts.github.official.evaluate_shard import ShardAssignment
 from scripts.github.official.github_commits import GitHubCommit
 from scripts.github.official.record_results import amended_records, write_amended
+from scripts.github.official.round_work import OfficialRun, RoundWork, RoundWorkItem, read_round_work
 from scripts.github.official.shard_artifacts import READ_ERRORS, ShardFile, receive_shards
-from scripts.github.official.workload import OfficialRun, Workload, WorkloadItem, read_workload
 from scripts.github.workflow.event import COMMIT_SHA
 from scripts.github.workflow.plan_context import season_secret
 from scripts.repository.layout import record_store
@@ -42,7 +42,7 @@ from scripts.verification.verify_records import VerificationJob, verify_jobs
 SHARD_CLOCK_TOLERANCE = timedelta(minutes=10)
 
 
-def _parse_for_item(item: WorkloadItem, content: bytes) -> Result | Duel:
+def _parse_for_item(item: RoundWorkItem, content: bytes) -> Result | Duel:
     """The record that was handed in for an item.
 
     Raises:
@@ -55,18 +55,18 @@ Facts = Mapping[str, GitHubCommit]
 """By commit; without those that GitHub could not be asked about."""
 
 
-def _gather_facts(official: OfficialRun, work: Workload, items: Iterable[WorkloadItem]) -> Facts:
+def _gather_facts(official: OfficialRun, work: RoundWork, items: Iterable[RoundWorkItem]) -> Facts:
     """GitHub's facts about the commits of some items and of the records that have none yet.
 
     All are asked about together, and each only once; commits of new items come first.
     """
     new = dict.fromkeys(sha for item in items for sha in sorted(_item_commits(work, item)))
-    late = dict.fromkeys(sha for shas in work.without_facts.values() for sha in shas)
+    late = dict.fromkeys(sha for shas in work.unchecked_commits.values() for sha in shas)
     missing = [sha for sha in {**new, **late} if sha not in work.facts]
     return {**work.facts, **(official.ask(missing) if missing else {})}
 
 
-def _item_commits(work: Workload, item: WorkloadItem) -> set[str]:
+def _item_commits(work: RoundWork, item: RoundWorkItem) -> set[str]:
     """The commits that an item's record depends on; in a duel an example's commit matters only as the beacon."""
     seeds = {item.wanted.beacon} if COMMIT_SHA.fullmatch(item.wanted.beacon) else set()
     is_alone = isinstance(item, WorkItem)
@@ -80,11 +80,11 @@ class ExpectedRound:
     """What the files of a round are checked against."""
 
     official: OfficialRun
-    work: Workload
+    work: RoundWork
     facts: Facts
     now: datetime
 
-    def mismatches(self, item: WorkloadItem, record: Result | Duel) -> Iterator[str]:
+    def mismatches(self, item: RoundWorkItem, record: Result | Duel) -> Iterator[str]:
         """Everything in which a record differs from the expected one; its numbers are checked by replay."""
         for name, value in self._expected_fields(item).items():
             if getattr(record, name) != value:
@@ -113,7 +113,7 @@ class ExpectedRound:
         planned = self.work.plan_context.now - SHARD_CLOCK_TOLERANCE
         return planned.replace(minute=0, second=0) if record.is_sealed else planned
 
-    def _expected_fields(self, item: WorkloadItem) -> dict[str, Any]:
+    def _expected_fields(self, item: RoundWorkItem) -> dict[str, Any]:
         limits, wanted = self.work.challenge.limits, item.wanted
         both = {
             "key": wanted.key(), "tier": Tier.OFFICIAL, "task": item.task_id, "task_digest": wanted.task_digest,
@@ -126,7 +126,7 @@ class ExpectedRound:
         fields = {"login": entry.login, "login_id": None, "agent": entry.agent, "submission_digest": entry.digest}
         return {**both, **fields, "limits": entry.submission.allowed(limits)}
 
-    def with_facts(self, item: WorkloadItem, record: Result | Duel) -> Result | Duel:
+    def with_facts(self, item: RoundWorkItem, record: Result | Duel) -> Result | Duel:
         """A record that passed, with what only GitHub knows: shards have no token and cannot decide it."""
         document = {**record.document(), "beacon_verified": self._signed(item)}
         if isinstance(item, WorkItem):
@@ -141,12 +141,12 @@ class ExpectedRound:
         commit = None if entry.login == EXAMPLES_LOGIN else self.facts.get(self.work.version_commits[entry.version])
         return commit.login_id_of(entry.login) if commit else None
 
-    def _signed(self, item: WorkloadItem) -> bool | None:
+    def _signed(self, item: RoundWorkItem) -> bool | None:
         """Whether all commits are signed; None if GitHub was not asked about one of them."""
         commits, facts = _item_commits(self.work, item), self.facts
         return all(facts[sha].is_signed_by_github for sha in commits) if all(sha in facts for sha in commits) else None
 
-    def failed_record(self, item: WorkloadItem, message: str) -> Result | Duel:
+    def failed_record(self, item: RoundWorkItem, message: str) -> Result | Duel:
         """The record of an internal error, which is no agent's fault."""
         task, wanted = self.work.task(item), item.wanted
         expected = {name: value for name, value in self._expected_fields(item).items() if name != "tier"}
@@ -277,7 +277,7 @@ def check_shards(
     Raises:
         CommandError: the round cannot be planned again.
     """
-    work = read_workload(official, assignment.sha, assignment.results_sha)
+    work = read_round_work(official, assignment.sha, assignment.results_sha)
     received = receive_shards(assignment, work, paths)
     files, secret = received.files, season_secret(official.secret, work.challenge)
     facts = _gather_facts(official, work, [file.item for file in files])

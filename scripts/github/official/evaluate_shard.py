@@ -27,11 +27,11 @@ from leaderboard.core.store import ResultStore, write_atomically
 from leaderboard.planning.missing_work import DuelWorkItem, WorkItem
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.main_entries import submission_at
-from scripts.github.official.workload import (
+from scripts.github.official.round_work import (
     OfficialRun,
-    Workload,
-    WorkloadItem,
-    read_workload,
+    RoundWork,
+    RoundWorkItem,
+    read_round_work,
 )
 from scripts.github.workflow.plan_context import season_secret
 from scripts.repository.checkout import AgentFolder
@@ -46,7 +46,7 @@ Played = Duel | tuple[Result, bytes | None]
 CLAIM_FILE = "shard.json"
 # The workflow step times out a little later and loses what is being played, so nothing is started that could last that long.
 # Otherwise an agent could stall on bad episodes until the timeout, and be played again.
-STEP_SECONDS = 320 * 60.0
+JOB_STEP_SECONDS = 320 * 60.0
 
 
 class ShardClaim(Frozen):
@@ -101,10 +101,10 @@ def evaluate_shard(
     store = record_store(out)
     begun, runner = clock(), DuelRunner(evaluator=evaluator)
 
-    def may_start(batch: Sequence[WorkloadItem], index: int) -> bool:
+    def may_start(batch: Sequence[RoundWorkItem], index: int) -> bool:
         longest = longest_seconds(work.challenge.limits, is_duel=isinstance(batch[index], DuelWorkItem))
         # If the limits exceed the step, evaluations may still start within the time the shard was packed for.
-        return clock() - begun <= max(STEP_SECONDS - longest, work.challenge.runners.shard_seconds)
+        return clock() - begun <= max(JOB_STEP_SECONDS - longest, work.challenge.runners.shard_seconds)
 
     _warm_images(evaluator, items)
     if is_sealed:
@@ -132,13 +132,13 @@ def evaluate_shard(
     return played_count
 
 
-def in_batches(items: Iterable[WorkloadItem]) -> list[list[WorkloadItem]]:
+def in_batches(items: Iterable[RoundWorkItem]) -> list[list[RoundWorkItem]]:
     """What is played one batch after the other: first what waits for nobody's files, last the duels that do.
 
     Those duels begin in a second that an owner's host chooses: what came after one could read in the clock how to play.
     """
 
-    def order(item: WorkloadItem) -> int:
+    def order(item: RoundWorkItem) -> int:
         submissions = [entry.submission for entry in item.players]
         is_fetched = any(submission.weights or submission.kind is SubmissionKind.IMAGE for submission in submissions)
         return is_fetched + (is_fetched and isinstance(item, DuelWorkItem))
@@ -146,9 +146,9 @@ def in_batches(items: Iterable[WorkloadItem]) -> list[list[WorkloadItem]]:
     return [list(batch) for _, batch in groupby(sorted(items, key=order), key=order)]
 
 
-def _assigned_work(official: OfficialRun, evaluator: Evaluator, assignment: ShardAssignment) -> Workload:
+def _assigned_work(official: OfficialRun, evaluator: Evaluator, assignment: ShardAssignment) -> RoundWork:
     """The round that an assignment is of, if it can be played here."""
-    work = read_workload(official, assignment.sha, assignment.results_sha)
+    work = read_round_work(official, assignment.sha, assignment.results_sha)
     if len(work.packing.shards) != assignment.shards or not 0 <= assignment.shard < assignment.shards:
         raise CommandError(OUR_FAULT, f"shard {assignment.shard} of {assignment.shards} does not exist; plan again")
     if evaluator.runtime_digest != official.runtime_digest:
@@ -157,13 +157,13 @@ def _assigned_work(official: OfficialRun, evaluator: Evaluator, assignment: Shar
     return work
 
 
-def _write_claim(out: Path, assignment: ShardAssignment, items: Sequence[WorkloadItem]) -> None:
+def _write_claim(out: Path, assignment: ShardAssignment, items: Sequence[RoundWorkItem]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     claim = assignment.claim(tuple(item.wanted.key() for item in items))
     write_atomically(out / CLAIM_FILE, json.dumps(claim.model_dump(mode="json", by_alias=True)).encode() + b"\n")
 
 
-def _warm_images(evaluator: Evaluator, items: Iterable[WorkloadItem]) -> None:
+def _warm_images(evaluator: Evaluator, items: Iterable[RoundWorkItem]) -> None:
     """Read all files of the images that these agents run in: which are in memory would tell what an agent has read."""
     submissions = [entry.submission for item in items for entry in item.players]
     for needs in sorted({s.needs for s in submissions if s.kind is not SubmissionKind.IMAGE}):
@@ -181,7 +181,7 @@ def longest_seconds(limits: Limits, *, is_duel: bool) -> float:
     return starts + MAX_ATTEMPTS * START_SLOT_SECONDS + limits.wall_seconds
 
 
-def _job(official: OfficialRun, runner: DuelRunner, work: Workload, item: WorkloadItem) -> ParallelJob[Played]:
+def _job(official: OfficialRun, runner: DuelRunner, work: RoundWork, item: RoundWorkItem) -> ParallelJob[Played]:
     """One evaluation or duel. Its files are read again when it is played: those of a whole shard may not fit in memory."""
 
     def read() -> ParallelJob[Played]:
@@ -204,7 +204,7 @@ def _record(store: ResultStore, played: Played) -> str:
     return log_line(record)
 
 
-def _evaluation_request(official: OfficialRun, evaluator: Evaluator, work: Workload, item: WorkItem) -> EvaluationRequest:
+def _evaluation_request(official: OfficialRun, evaluator: Evaluator, work: RoundWork, item: WorkItem) -> EvaluationRequest:
     request = evaluator.request(_agent(official, work, item.entry), work.task(item), item.wanted.beacon)
     # Publish asks who signed the beacon and who opened the pull request: once, and not on this machine.
     secret = season_secret(official.secret, work.challenge)
@@ -213,13 +213,13 @@ def _evaluation_request(official: OfficialRun, evaluator: Evaluator, work: Workl
     )
 
 
-def _duel_request(official: OfficialRun, runner: DuelRunner, work: Workload, item: DuelWorkItem) -> DuelRequest:
+def _duel_request(official: OfficialRun, runner: DuelRunner, work: RoundWork, item: DuelWorkItem) -> DuelRequest:
     one, other = (_agent(official, work, entry) for entry in item.entries)
     request = runner.request(one, other, work.task(item), item.wanted.beacon)
     return replace(request, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, liable_side=item.liable_side)
 
 
-def _agent(official: OfficialRun, work: Workload, entry: Entry) -> AgentFolder:
+def _agent(official: OfficialRun, work: RoundWork, entry: Entry) -> AgentFolder:
     """An entry's files, and the board's own copies of its weights."""
     submission = submission_at(official.clone, work.entries_sha, entry, work.challenge.submissions)
     bring_weights(official.clone, submission.folder.submission.weights)

@@ -10,13 +10,13 @@ from leaderboard.planning.pack_shards import round_minutes
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.data_branches import results_commit
-from scripts.github.official.workload import (
+from scripts.github.official.round_work import (
     PLANNED_BRANCH,
     OfficialRun,
     is_noted,
     note_nothing_missing,
+    read_round_work,
     read_rules,
-    read_workload,
 )
 from scripts.github.workflow.outputs import write_output
 
@@ -78,7 +78,7 @@ def plan_shards(official: OfficialRun) -> PlannedShards:
     if is_noted(official, challenge, sha, results_sha):
         say(f"Nothing is missing, as the branch {PLANNED_BRANCH} says of the same commits; tomorrow all is read again.")
         return nothing
-    work = read_workload(official, sha, results_sha)
+    work = read_round_work(official, sha, results_sha)
     return replace(
         nothing,
         shards=tuple(range(len(work.packing.shards))),
@@ -86,7 +86,7 @@ def plan_shards(official: OfficialRun) -> PlannedShards:
         left=len(work.packing.left),
         expected_minutes=round_minutes(work.packing, nothing.at_once),
         plan_context=work.plan_context.serialised(),
-        unasked=len(work.without_facts),
+        unasked=len(work.unchecked_commits),
         deferred=tuple(f"{work_in_words(held.item)}: {reason_in_words(held.reason)}" for held in work.deferred),
     )
 
@@ -94,6 +94,6 @@ def plan_shards(official: OfficialRun) -> PlannedShards:
 def is_more_wanted(official: OfficialRun, now: datetime) -> bool:
     """Whether main asks for more than is recorded now: who passed a validation gets opponents. If not, that is noted."""
     sha, results_sha = official.clone.resolve("HEAD") or "", results_commit(official.clone)
-    work = read_workload(official, sha, results_sha)
+    work = read_round_work(official, sha, results_sha)
     note_nothing_missing(official, work, results_sha, now)
     return bool(work.items)

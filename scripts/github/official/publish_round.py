@@ -29,11 +29,11 @@ from scripts.github.official.evaluate_shard import ShardAssignment
 from scripts.github.official.failure_issues import close_publish_issue, update_publish_issue
 from scripts.github.official.plan_shards import is_more_wanted
 from scripts.github.official.record_results import record_accepted
+from scripts.github.official.round_work import OfficialRun, RoundWorkItem, read_round_work, read_rules
 from scripts.github.official.shard_artifacts import item_path
-from scripts.github.official.workload import OfficialRun, WorkloadItem, read_rules, read_workload
 from scripts.github.workflow.event import WorkflowEnvironment, open_github
 from scripts.github.workflow.outputs import write_output, write_summary
-from scripts.github.workflow.plan_context import ending_on_a_slot
+from scripts.github.workflow.plan_context import padded_if_sealed
 from scripts.repository.checkout import open_checkout
 from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, record_store
 from scripts.runs.weights_branch import keep_weights
@@ -90,7 +90,7 @@ def _check(
     accepted: Path,
 ) -> None:
     # How long replays take tells of the episodes' lengths.
-    with ending_on_a_slot(open_checkout(environment.workspace.resolve()).challenge):
+    with padded_if_sealed(open_checkout(environment.workspace.resolve()).challenge):
         checked = check_shards(official, assignment, paths, accepted, datetime.now(UTC))
     _write_round_report(accepted, assignment.shards, checked)
     for line in checked.refused:
@@ -169,13 +169,13 @@ def _publish_summary(accepted: Path, recorded: int, known: int) -> str:
     return "\n".join([*lines, *(f"- {line}" for line in _loss_lines(accepted))]) + "\n"
 
 
-def _missing_items(official: OfficialRun, assignment: ShardAssignment, accepted: Path) -> list[WorkloadItem]:
+def _missing_items(official: OfficialRun, assignment: ShardAssignment, accepted: Path) -> list[RoundWorkItem]:
     """The round's items that are neither accepted nor recorded by anybody, and still wanted.
 
     Raises:
         CommandError: the remote cannot be read.
     """
-    work = read_workload(official, assignment.sha, assignment.results_sha)
+    work = read_round_work(official, assignment.sha, assignment.results_sha)
     store = record_store(accepted)
     brought = {str(path.relative_to(store.results)) for path in (*store.files(), *store.duel_files())}
     with open_branches(official.clone, work.challenge.season) as branches:
@@ -185,7 +185,7 @@ def _missing_items(official: OfficialRun, assignment: ShardAssignment, accepted:
     return _still_wanted(official, left) if left else []
 
 
-def _still_wanted(official: OfficialRun, items: Sequence[WorkloadItem]) -> list[WorkloadItem]:
+def _still_wanted(official: OfficialRun, items: Sequence[RoundWorkItem]) -> list[RoundWorkItem]:
     """The items that main still asks for: agents and tasks can be removed or changed while a round runs."""
     clone = official.clone
     sha = tip_of(clone, MAIN_BRANCH)

@@ -33,10 +33,10 @@ from scripts.git.data_branches import (
     SecretsRefusedError,
     object_name,
     open_branches,
-    read_records_without_facts,
+    read_records_with_unchecked_commits,
 )
 from scripts.github.official.github_commits import GitHubCommit
-from scripts.github.official.workload import OfficialRun, Workload, read_moderation_at
+from scripts.github.official.round_work import OfficialRun, RoundWork, read_moderation_at
 from scripts.repository.layout import RESULTS_BRANCH, record_store
 from scripts.runs.play_duels import outcome_for_log
 
@@ -48,21 +48,21 @@ AmendedRecord = tuple[Result | Duel, str]
 
 
 def amended_records(
-    official: OfficialRun, work: Workload, results_sha: str, facts: Mapping[str, GitHubCommit], secret: SeasonSecret | None
+    official: OfficialRun, work: RoundWork, results_sha: str, facts: Mapping[str, GitHubCommit], secret: SeasonSecret | None
 ) -> Iterator[AmendedRecord]:
     """The records of the results branch whose missing facts are known now."""
-    ready = {path for path, shas in work.without_facts.items() if all(sha in facts for sha in shas)}
+    ready = {path for path, shas in work.unchecked_commits.items() if all(sha in facts for sha in shas)}
     if not ready:
         return
-    for path, record, content in read_records_without_facts(official.clone, results_sha):
+    for path, record, content in read_records_with_unchecked_commits(official.clone, results_sha):
         if path.removesuffix(RECORD_ENDING) in ready and (secret or not record.is_sealed):
             yield _with_facts(work, record, facts, secret), object_name(content)
 
 
 def _with_facts(
-    work: Workload, record: Result | Duel, facts: Mapping[str, GitHubCommit], secret: SeasonSecret | None
+    work: RoundWork, record: Result | Duel, facts: Mapping[str, GitHubCommit], secret: SeasonSecret | None
 ) -> Result | Duel:
-    signed = all(facts[sha].is_signed_by_github for sha in work.without_facts[record.path()])
+    signed = all(facts[sha].is_signed_by_github for sha in work.unchecked_commits[record.path()])
     if isinstance(record, Duel):
         players = [
             {**player.model_dump(mode="json"), "login_id": _login_id(work, player, facts)} for player in record.players
@@ -75,7 +75,7 @@ def _with_facts(
     return Result.with_self_hash({**record.document(), **fields})
 
 
-def _login_id(work: Workload, side: Result | PlayerRecord, facts: Mapping[str, GitHubCommit]) -> int | None:
+def _login_id(work: RoundWork, side: Result | PlayerRecord, facts: Mapping[str, GitHubCommit]) -> int | None:
     """The account behind a version; one that left main has only the commit of its seeds to tell it."""
     if side.login == EXAMPLES_LOGIN:
         return None

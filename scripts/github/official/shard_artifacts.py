@@ -19,7 +19,7 @@ from evaluator.model.validation_messages import error_in_words
 from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING
 from leaderboard.planning.missing_work import DuelWorkItem
 from scripts.github.official.evaluate_shard import CLAIM_FILE, ShardAssignment, ShardClaim
-from scripts.github.official.workload import Workload, WorkloadItem
+from scripts.github.official.round_work import RoundWork, RoundWorkItem
 
 # Of a script's record most are its episodes; sealed it is padded to a power of two, in base64.
 MAX_RESULT_BYTES = 16 << 20
@@ -37,7 +37,7 @@ class ShardFile:
     """One result file of a shard, unread."""
 
     shard: Path
-    item: WorkloadItem
+    item: RoundWorkItem
     path: str
     """Below results/ and traces/, without the ending."""
     fault: str = ""
@@ -54,7 +54,7 @@ class ShardFile:
         return self.shard / "traces" / (self.path + TRACE_ENDING)
 
 
-def item_path(item: WorkloadItem) -> str:
+def item_path(item: RoundWorkItem) -> str:
     """Path of an item's result below results/, without the ending."""
     if isinstance(item, DuelWorkItem):
         first, second = (f"{entry.login}+{entry.agent}" for entry in item.entries)
@@ -89,7 +89,7 @@ def shard_number(folder: Path) -> int:
     return int(match[1])
 
 
-def read_shard(folder: Path, assignment: ShardAssignment, work: Workload) -> tuple[list[ShardFile], list[str]]:
+def read_shard(folder: Path, assignment: ShardAssignment, work: RoundWork) -> tuple[list[ShardFile], list[str]]:
     """The requested results in a shard's folder, and lines about what else is there, of which nothing is read.
 
     Raises:
@@ -176,7 +176,7 @@ class ShardUploads:
     """A line for everything that is not looked at."""
 
 
-def receive_shards(assignment: ShardAssignment, work: Workload, paths: Sequence[Path]) -> ShardUploads:
+def receive_shards(assignment: ShardAssignment, work: RoundWork, paths: Sequence[Path]) -> ShardUploads:
     """Everything that the shards of a round handed in, without what is refused unread."""
     folders = shard_folders(paths)
     # Which of several folders of one number is forged cannot be known.

@@ -21,11 +21,11 @@ from scripts.github.pull_request.admission_notes import rules_after_merge
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import (
     DELIVERED_AT_ONCE,
+    collecting_defects,
     label_change,
     label_nodes_of,
     make_changes,
     newest_run,
-    noting_defects,
     snapshot_stickies,
     sticky_changes,
 )
@@ -108,7 +108,7 @@ def _unannounced_merges(context: BotContext, faults: list[str]) -> list[MergedPu
     merges = []
     for pull in pulls:
         if hidden or OFFICIAL_LABEL not in pull.labels:
-            with noting_defects(pull, faults):
+            with collecting_defects(pull, faults):
                 merges.append(read_merge(context, pull))
     return [
         merge
@@ -157,7 +157,7 @@ def _announce(context: BotContext, part: Sequence[MergedPull], faults: list[str]
         snapshot = snapshots.get(merge.pull.number)
         if snapshot is None:
             continue
-        with noting_defects(merge.pull, faults):
+        with collecting_defects(merge.pull, faults):
             body, is_complete = _comment(context, merge)
             news = _changes(context, merge, snapshot, body, is_complete=is_complete)
             if news is None:

@@ -80,7 +80,7 @@ def _write_together(context: BotContext, current: Sequence[tuple[Delivery, PullS
     changes: list[tuple[PullRequest, GraphQLChange]] = []
     written: list[tuple[Delivery, PullSnapshot]] = []
     for delivery, snapshot in current:
-        with noting_defects(delivery.pull, faults):
+        with collecting_defects(delivery.pull, faults):
             new = [*_comment_changes(context, delivery, snapshot), *_label_changes(delivery, snapshot, labels)]
             changes += [(delivery.pull, change) for change in new]
             written.append((delivery, snapshot))
@@ -99,7 +99,7 @@ def _write_together(context: BotContext, current: Sequence[tuple[Delivery, PullS
 
 
 @contextmanager
-def noting_defects(pull: PullRequest, faults: list[str]) -> Iterator[None]:
+def collecting_defects(pull: PullRequest, faults: list[str]) -> Iterator[None]:
     """Log and note a defect of the bot that one pull request met, so that the others are still told.
 
     Raises:
@@ -113,10 +113,10 @@ def noting_defects(pull: PullRequest, faults: list[str]) -> Iterator[None]:
     except Exception as error:  # noqa: BLE001
         # The message is not logged: it may quote untrusted text.
         say(f"#{pull.number}: {type(error).__name__}, which is a defect of the bot; report it")
-        faults.append(unsettled(pull))
+        faults.append(unsettled_line(pull))
 
 
-def unsettled(pull: PullRequest) -> str:
+def unsettled_line(pull: PullRequest) -> str:
     """The line of a pull request that a failure left as it is."""
     return f"#{pull.number} could not be settled; the log of the run says why"
 

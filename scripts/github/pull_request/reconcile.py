@@ -18,11 +18,11 @@ from scripts.github.pull_request.report_previews import (
     HOURLY_READING_SECONDS,
     PreviewRuns,
     TimeBudget,
+    collecting_faults,
     find_backlog,
     has_few_requests,
-    noting_faults,
     outdated_outcomes,
-    settle_ended,
+    report_ended,
     tell_unstarted,
 )
 from scripts.repository.layout import MAIN_BRANCH, OFFICIAL_WORKFLOW
@@ -52,7 +52,7 @@ def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
     for pull in budget.turns(backlog.unstarted, lambda pull: pull):
         if has_few_requests(context, REPORTS_LEAVE_REQUESTS):
             break
-        with noting_faults(pull, faults):
+        with collecting_faults(pull, faults):
             if outcome := _unstarted_outcome(context, pull):
                 outcomes.append((pull, outcome))
     outcomes += outdated_outcomes(context, backlog, budget, faults)
@@ -62,8 +62,8 @@ def _reconcile(context: BotContext, has_retries: Callable[[], bool]) -> int:
         state = outcome.state
         return replace(outcome, state=replace(state, issue_url=issue_url)) if isinstance(state, OurFailure) else outcome
 
-    for case, outcome in settle_ended(context, backlog.ended, faults, budget, adjust=with_issue, is_last_word=True):
-        with noting_faults(case.pull, faults):
+    for case, outcome in report_ended(context, backlog.ended, faults, budget, adjust=with_issue, is_last_word=True):
+        with collecting_faults(case.pull, faults):
             faults += _retry_failed(context, case, outcome)
     ended = _ended_runs(context)
     # Without a retry nothing was given up, and no result is read. The board's own come first: anybody can break previews.

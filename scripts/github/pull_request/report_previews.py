@@ -26,10 +26,10 @@ from scripts.github.pull_request.deliver import (
     DELIVERED_AT_ONCE,
     Delivery,
     bot_status,
+    collecting_defects,
     deliver_outcomes,
     judged_address,
-    noting_defects,
-    unsettled,
+    unsettled_line,
 )
 from scripts.github.pull_request.find_pull import (
     WORKFLOW_DISPATCH,
@@ -191,7 +191,7 @@ def report_recent(context: BotContext) -> int:
     outcomes = [(pull, no_run_outcome(pull, NoRunReason.CONFLICT)) for pull in conflicts]
     tell_unstarted(context, outcomes, faults)
     budget = TimeBudget(READING_SECONDS)
-    settle_ended(context, backlog.ended, faults, budget)
+    report_ended(context, backlog.ended, faults, budget)
     tell_unstarted(context, outdated_outcomes(context, backlog, budget, faults), faults)
     if faults:
         raise CommandError(OUR_FAULT, *faults)
@@ -219,7 +219,7 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
         is_any_waiting = False
         for snapshot in page:
             pull = snapshot.pull
-            with noting_faults(pull, faults):
+            with collecting_faults(pull, faults):
                 status = _own_status(context, snapshot)
                 if status is not None and status.state == StatusState.SUCCESS:
                     passed.append((pull, status))
@@ -275,7 +275,7 @@ def outdated_outcomes(
     """
     outcomes = []
     for pull, status in budget.turns(backlog.passed, lambda passed: passed[0]):
-        with noting_faults(pull, faults):
+        with collecting_faults(pull, faults):
             paths = guard_pull(context, pull)
             if paths.faults or (paths.outside and paths.touches_agents):
                 outcomes.append((pull, refused_outcome(pull, paths)))
@@ -367,7 +367,7 @@ DecidedCase = tuple[PreviewCase, Outcome]
 """A preview, and what its pull request was told."""
 
 
-def settle_ended(
+def report_ended(
     context: BotContext,
     cases: Sequence[PreviewCase],
     faults: list[str],
@@ -390,7 +390,7 @@ def settle_ended(
         return []
     scored, decided = list[tuple[PreviewCase, GuardedPaths]](), list[DecidedCase]()
     for case in budget.turns(sorted(cases, key=lambda case: case.run.id), lambda case: case.pull):
-        with noting_faults(case.pull, faults):
+        with collecting_faults(case.pull, faults):
             decision = outcome_without_scores(context, case)
             if isinstance(decision, Outcome):
                 decided.append((case, adjust(decision)))
@@ -407,7 +407,7 @@ def settle_ended(
         looked_at = 0
         for case, paths in islice(turns, size):
             looked_at += 1
-            with noting_faults(case.pull, faults):
+            with collecting_faults(case.pull, faults):
                 ready.append((case, adjust(scored_outcome(context, case, paths))))
         delivered += _tell_decided(context, ready, faults, is_last_word=is_last_word)
         waiting -= looked_at or waiting  # Without a further turn the time is up.
@@ -440,7 +440,7 @@ def _tell_while_requests_last(context: BotContext, deliveries: Sequence[Delivery
             say(f"{len(deliveries) - begin} pull requests could not be told: {error}")
             faults.append(f"{len(deliveries) - begin} pull requests could not be told; the log of the run says why")
             break
-        except Exception as error:  # noqa: BLE001  # as in `noting_defects`
+        except Exception as error:  # noqa: BLE001  # as in `collecting_defects`
             say(f"{len(part)} pull requests: {type(error).__name__}, which is a defect of the bot; report it")
             faults.append(f"{len(part)} pull requests could not be told; the log of the run says why")
             continue
@@ -449,11 +449,11 @@ def _tell_while_requests_last(context: BotContext, deliveries: Sequence[Delivery
 
 
 @contextmanager
-def noting_faults(pull: PullRequest, faults: list[str]) -> Iterator[None]:
+def collecting_faults(pull: PullRequest, faults: list[str]) -> Iterator[None]:
     """Log and note a failure of one pull request, so that the others are still settled."""
-    with noting_defects(pull, faults):
+    with collecting_defects(pull, faults):
         try:
             yield
         except CommandError as error:
             say(f"#{pull.number}: {error}")
-            faults.append(unsettled(pull))
+            faults.append(unsettled_line(pull))

@@ -116,7 +116,7 @@ def refuse_secret(text: str) -> None:
 
 
 @contextlib.contextmanager
-def ending_on_a_slot(challenge: Challenge) -> Iterator[None]:
+def padded_if_sealed(challenge: Challenge) -> Iterator[None]:
     """In a sealed season the block lasts a full multiple of `JOB_SLOT_SECONDS`, also where it fails."""
     begun = time.monotonic()
     try:

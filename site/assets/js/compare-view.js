@@ -82,7 +82,7 @@ function ofEpisodes(measure) {
 function scores(entries, data, decimals) {
   const marks = [data.random, data.reference].filter((one) => one !== undefined).map(Number);
   const scale = axisOf(entries.flatMap(({ row }) => estimateOf(row)), marks);
-  return table("Scores", ["Entry", "Place", "Ranks", right(data.metric), intervalHead(scale, decimals), right("Episodes"), right("Attempts")],
+  return table("Scores", ["Entry", "Place", "Ranks", right(data.metric), intervalHead(scale, decimals), right("Episodes"), right("Versions")],
     entries.map((one) => [named(one), ...standing(one.row), ...scored(one.row.estimate, scale, decimals, wordFor(one.row)),
       right(one.row.episodes ?? "–"), right(one.row.attempts ?? "–")]));
 }

@@ -233,7 +233,7 @@ def test_a_second_attempt_is_told_in_a_sentence_and_why(official: bool) -> None:
         ("waiting", "`action_required`; that is not a failure"),
         ("conflict", "conflicts with main"),
         ("nothing", "Nothing to evaluate"),
-        ("broken", "attempts so far: 2"),
+        ("broken", "runs so far: 2"),
         ("given_up", "the maintainers [were notified]("),
         ("mixed", "🟡 Preview: 2 of 4 scored"),
         ("official", "### 🥈 Official: 431.0 on CartPole, place 2 of 13"),

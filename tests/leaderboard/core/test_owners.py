@@ -1,4 +1,4 @@
-"""Attempts and tries: what the people behind an agent could choose from."""
+"""Versions and tries: what the people behind an agent could choose from."""
 
 import time
 

@@ -14,7 +14,7 @@ from leaderboard.api.api_inputs import api_inputs
 from leaderboard.api.site_documents import index_document
 from leaderboard.charts.social_cards import HOME_CARD, social_cards
 from leaderboard.history import LeaderboardEvent, LeaderboardHistory
-from leaderboard.pages import home_page
+from leaderboard.pages import home_page, won_matches
 from leaderboard.pages.render_pages import render_pages
 from leaderboard.site_context import EpisodeReplay, FormerEntry, SiteContext
 from leaderboard.text import urls
@@ -228,7 +228,7 @@ def test_a_champions_median_episode_is_shown():
 
 def test_a_game_shows_a_match_that_its_champion_won():
     board = game_samples.full().games[0]
-    picture = home_page.match_picture(board, home_page.leaders_win(board))
+    picture = won_matches.match_picture(board, won_matches.leaders_win(board))
 
     assert "alice&#47;minimax won" in picture
     assert picture.count("pr-comes") > 7
@@ -248,9 +248,9 @@ def test_no_match_is_shown_where_there_is_none():
 
     undrawn = game_samples.undrawn()[0].games[0]
 
-    assert home_page.leaders_win(dataclasses.replace(full.games[0], crosstable=lost)) is None
-    assert home_page.leaders_win(game_samples.empty().games[0]) is None
-    assert home_page.match_picture(undrawn, home_page.leaders_win(undrawn)) == ""
+    assert won_matches.leaders_win(dataclasses.replace(full.games[0], crosstable=lost)) is None
+    assert won_matches.leaders_win(game_samples.empty().games[0]) is None
+    assert won_matches.match_picture(undrawn, won_matches.leaders_win(undrawn)) == ""
 
 
 def test_the_ledger_tells_exclusions_withdrawals_and_rescores():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from leaderboard.ratings.connectivity import bits, has_negative_cycle, members, strong_parts
+from leaderboard.ratings.connectivity import has_negative_cycle, row_masks, set_bits, strong_parts
 
 
 @st.composite
@@ -29,7 +29,7 @@ def test_a_row_is_the_set_of_its_columns(columns):
     table = np.zeros((3, 201), dtype=np.bool_)
     table[1, list(columns)] = True
 
-    assert [members(row) for row in bits(table)] == [[], sorted(columns), []]
+    assert [set_bits(row) for row in row_masks(table)] == [[], sorted(columns), []]
 
 
 @settings(max_examples=300, deadline=None)

@@ -24,7 +24,7 @@ from scripts.git.folder_history import FolderHistory, read_commits
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
 from scripts.repository.checkout import Checkout
-from scripts.verification.verify_claims import MainHistory
+from scripts.verification.verify_provenance import MainHistory
 from tests.scripts.github.remotes import AGENT, MANIFEST, Clone, agent_files, git, make_board
 
 POLE = "CartPole-v1"

@@ -15,7 +15,7 @@ from scripts.github.official import check_shards, evaluate_shard, plan_shards, r
 from scripts.github.official.evaluate_shard import ShardAssignment
 from scripts.github.official.github_commits import AskGitHub, GitHubCommit
 from scripts.github.official.plan_shards import PlannedShards
-from scripts.github.official.workload import OfficialRun, open_official
+from scripts.github.official.round_work import OfficialRun, open_official
 from scripts.repository.checkout import Checkout
 from scripts.runs.local_evaluator import Evaluator, open_evaluator
 from tests.scripts.github.remotes import AGENT, Clone, agent_files, git, make_board

@@ -11,7 +11,7 @@ from scripts.console import CommandError
 from scripts.github import start_official_run
 from scripts.github.official import plan_shards
 from scripts.github.official.plan_shards import PlannedShards
-from scripts.github.official.workload import OfficialRun, planned_runtime_digest
+from scripts.github.official.round_work import OfficialRun, planned_runtime_digest
 from scripts.github.pull_request import announce_official_scores
 from scripts.static_site.deployed_site import (
     DEPLOYED_BRANCH,

@@ -16,7 +16,7 @@ from evaluator import wire
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, clean_text, parse_error_frame, read_body, read_json
 from evaluator.host.sandboxes.docker_sandbox import STDOUT, ContainerStream, Demultiplexer
-from evaluator.host.sandboxes.watchdog import BoundedLog
+from evaluator.host.sandboxes.resource_watchdog import BoundedLog
 from evaluator.model.records.verdict import Verdict
 
 

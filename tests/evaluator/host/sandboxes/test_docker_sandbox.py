@@ -13,8 +13,8 @@ import pytest
 from evaluator.host.docker.container_policy import SYSCTLS, ContainerOptions, locked_down
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.sandboxes.docker_sandbox import REMOVAL, DockerConfig, DockerSandbox
+from evaluator.host.sandboxes.resource_watchdog import MOST_SOCKETS, ResourceWatchdog
 from evaluator.host.sandboxes.sandbox import SandboxKind, SandboxSpec
-from evaluator.host.sandboxes.watchdog import MOST_SOCKETS, Watchdog
 from evaluator.host.usage import Usage
 from evaluator.model.config.limits import Limits
 from evaluator.model.records.verdict import Verdict
@@ -156,7 +156,7 @@ def test_the_watchdogs_own_kill_keeps_its_reason(opened: Any) -> None:
 
 
 def test_the_last_reading_outlives_the_container(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluator.host.sandboxes.watchdog.PERIOD_SECONDS", 0.001)
+    monkeypatch.setattr("evaluator.host.sandboxes.resource_watchdog.PERIOD_SECONDS", 0.001)
     readings = iter([Usage(cpu_seconds=1.0, peak_memory_bytes=7), Usage(), Usage(), Usage()])
     stopped: list[None] = []
 
@@ -164,7 +164,7 @@ def test_the_last_reading_outlives_the_container(monkeypatch: pytest.MonkeyPatch
         reading = next(readings, None)
         return Usage(cpu_seconds=LIMITS.cpu_seconds + 1) if reading is None else reading
 
-    watchdog = Watchdog(LIMITS, measure, lambda: stopped.append(None))
+    watchdog = ResourceWatchdog(LIMITS, measure, lambda: stopped.append(None))
     watchdog.start()
     watchdog._thread.join(10)
 
@@ -174,8 +174,8 @@ def test_the_last_reading_outlives_the_container(monkeypatch: pytest.MonkeyPatch
 
 def test_time_that_the_machine_slept_is_not_the_agents(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr("evaluator.host.sandboxes.watchdog.time", SimpleNamespace(monotonic=lambda: now))
-    watchdog = Watchdog(LIMITS, Usage, lambda: None, wall_seconds=100)
+    monkeypatch.setattr("evaluator.host.sandboxes.resource_watchdog.time", SimpleNamespace(monotonic=lambda: now))
+    watchdog = ResourceWatchdog(LIMITS, Usage, lambda: None, wall_seconds=100)
     now += 50
 
     assert watchdog._excess() is None
@@ -188,8 +188,8 @@ def test_time_that_the_machine_slept_is_not_the_agents(monkeypatch: pytest.Monke
 
 
 def test_too_many_sockets_are_memory_that_no_limit_counts() -> None:
-    watchdog = Watchdog(LIMITS, lambda: Usage(sockets=MOST_SOCKETS + 1), lambda: None, most_sockets=MOST_SOCKETS)
-    elsewhere = Watchdog(LIMITS, lambda: Usage(sockets=MOST_SOCKETS + 1), lambda: None, wall_seconds=0)
+    watchdog = ResourceWatchdog(LIMITS, lambda: Usage(sockets=MOST_SOCKETS + 1), lambda: None, most_sockets=MOST_SOCKETS)
+    elsewhere = ResourceWatchdog(LIMITS, lambda: Usage(sockets=MOST_SOCKETS + 1), lambda: None, wall_seconds=0)
     for each in (watchdog, elsewhere):
         each.start()
         each._thread.join(10)
@@ -226,10 +226,10 @@ def test_a_dying_container_does_not_lower_its_cost(opened: Any) -> None:
 
 
 def test_the_watchdog_keeps_the_largest_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluator.host.sandboxes.watchdog.PERIOD_SECONDS", 0.001)
+    monkeypatch.setattr("evaluator.host.sandboxes.resource_watchdog.PERIOD_SECONDS", 0.001)
     amounts = [(2.0, 7), (0.5, 9), (1.0, None), (LIMITS.cpu_seconds + 1, 1)]
     measured = iter(Usage(cpu_seconds=cpu, peak_memory_bytes=peak) for cpu, peak in amounts)
-    watchdog = Watchdog(LIMITS, lambda: next(measured, Usage()), lambda: None)
+    watchdog = ResourceWatchdog(LIMITS, lambda: next(measured, Usage()), lambda: None)
     kept: list[Usage] = []
     monkeypatch.setattr(watchdog, "_excess", lambda: (kept.append(watchdog.seen), "over" if len(kept) == 4 else None)[1])
     watchdog.start()

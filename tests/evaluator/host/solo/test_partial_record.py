@@ -13,8 +13,8 @@ import pytest
 from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.progress import PlayProgress
 from evaluator.host.sandboxes.process_sandbox import ProcessSandbox
+from evaluator.host.sandboxes.resource_watchdog import ResourceWatchdog
 from evaluator.host.sandboxes.sandbox import SandboxSpec
-from evaluator.host.sandboxes.watchdog import Watchdog
 from evaluator.host.solo import evaluate_agent as module
 from evaluator.host.solo import referee
 from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
@@ -209,7 +209,7 @@ def test_processor_time_of_all_attempts_counts_together(partials: PartialFolder,
 )
 def test_the_watchdog_counts_what_was_charged(cpu: float, wall: float, reason: str | None) -> None:
     stopped = threading.Event()
-    watch = Watchdog(Limits(cpu_seconds=8), lambda: Usage(cpu_seconds=0.2), stopped.set)
+    watch = ResourceWatchdog(Limits(cpu_seconds=8), lambda: Usage(cpu_seconds=0.2), stopped.set)
     watch.charge(cpu, wall)
     watch.start()
     assert stopped.wait(0.5 if reason is None else 20) == (reason is not None)

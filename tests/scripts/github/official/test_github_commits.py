@@ -15,8 +15,8 @@ from scripts.github.api.client import COMMITS_LEAVE_POINTS, GitHub
 from scripts.github.official import check_shards, github_commits, plan_shards, record_results
 from scripts.github.official.evaluate_shard import ShardAssignment
 from scripts.github.official.github_commits import GitHubCommit
+from scripts.github.official.round_work import OfficialRun, RoundWork, read_round_work
 from scripts.github.official.shard_artifacts import item_path
-from scripts.github.official.workload import OfficialRun, Workload, read_workload
 from scripts.repository.layout import RESULTS_BRANCH
 from tests.github import queries
 from tests.github.server import GitHubStandIn
@@ -271,10 +271,10 @@ def copied(clone: Clone, place: Path) -> Clone:
     return copy
 
 
-def handed_in(run: OfficialRun, clone: Clone, place: Path) -> tuple[ShardAssignment, Workload]:
+def handed_in(run: OfficialRun, clone: Clone, place: Path) -> tuple[ShardAssignment, RoundWork]:
     """Every shard hands in a file for each of its agents; that none of them is a result costs a try of each."""
     planned = plan_shards.plan_shards(run)
-    work = read_workload(run, planned.sha, planned.results_sha)
+    work = read_round_work(run, planned.sha, planned.results_sha)
     for number in planned.shards:
         given = ShardAssignment(sha=planned.sha, results_sha=planned.results_sha, shards=len(planned.shards), shard=number)
         items = work.shard(number)

@@ -20,8 +20,8 @@ from evaluator.model.records.verdict import Verdict
 from scripts.git.data_branches import read_recorded, results_commit
 from scripts.github.official import check_shards, plan_shards
 from scripts.github.official.github_commits import GitHubCommit
+from scripts.github.official.round_work import RoundWork, read_round_work
 from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES
-from scripts.github.official.workload import Workload, read_workload
 from scripts.repository.layout import RESULTS_BRANCH
 from tests.scripts.github import rounds
 from tests.scripts.github.games import (
@@ -60,7 +60,7 @@ def names(clone: Clone) -> set[str]:
     return {path.split("/")[1] for path in origin_branch(clone, RESULTS_BRANCH)}
 
 
-def asked(work: Workload) -> set[str]:
+def asked(work: RoundWork) -> set[str]:
     return {"--".join(f"{e.login}+{e.agent}" for e in item.entries) for item in work.items}  # type: ignore[union-attr]
 
 
@@ -121,7 +121,7 @@ def test_the_seeds_come_from_whoever_came_later(board: Clone, tmp_path: Path) ->
     newest, alice, first = git(board.path, "rev-list", "--first-parent", "HEAD").splitlines()
     works = []
     for number in range(2):
-        works.append(read_workload(open_run(board), board.head, results_commit(board.repository)))
+        works.append(read_round_work(open_run(board), board.head, results_commit(board.repository)))
         whole_round(board, tmp_path / str(number))
     beacons = {
         "--".join(f"{e.login}+{e.agent}" for e in item.entries): item.wanted.beacon  # type: ignore[union-attr]
@@ -137,18 +137,18 @@ def test_the_seeds_come_from_whoever_came_later(board: Clone, tmp_path: Path) ->
 
 def test_only_named_examples_are_part_of_the_board(board: Clone, tmp_path: Path) -> None:
     board.commit({"submissions/local/x/agent.py": FIRST, "submissions/local/x/submission.yml": b"name: X\nalgorithm: x\n"})
-    assert asked(read_workload(open_run(board), board.head, "")) == VALIDATED
+    assert asked(read_round_work(open_run(board), board.head, "")) == VALIDATED
 
     named = CHALLENGE.replace(b"[first, last]", b"[other, alice/a]")
     board.commit({"challenge.yml": named})
-    work = read_workload(open_run(board), board.head, "")
+    work = read_round_work(open_run(board), board.head, "")
     assert asked(work) == {"local+other--local+other", "alice+a--alice+a", "eve+a--eve+a"}
     assert {e.agent for item in work.items for e in item.entries if e.baseline} == {"other", "a"}  # type: ignore[union-attr]
 
 
 def test_a_changed_example_is_another_player_with_a_beacon_of_its_own(board: Clone) -> None:
     changed = board.commit(example("first", FIRST + b"# 2\n"))
-    work = read_workload(open_run(board), board.head, "")
+    work = read_round_work(open_run(board), board.head, "")
 
     commits = {agent: commit for (_, agent, _), commit in work.version_commits.items()}
     assert commits["first"] == changed

@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.seeds.derived_seeds import episode_seeds
-from evaluator.host.solo.verify_result import check_claims
+from evaluator.host.solo.verify_result import check_fields
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_duel, parse_record, parse_result
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, ResultStore
 from scripts.console import CommandError
 from scripts.github.official import record_results
-from scripts.github.official.workload import OfficialRun, open_official
+from scripts.github.official.round_work import OfficialRun, open_official
 from scripts.repository.layout import RESULTS_BRANCH
 from tests.leaderboard.make import duel, entry, game, result, task
 from tests.scripts.github.remotes import Clone, git, make_board, origin_branch
@@ -214,7 +214,7 @@ def test_what_is_left_of_a_refused_script_is_not_refuted(tmp_path: Path) -> None
     seeds = episode_seeds("1", "test", mallory.digest, task().id, 2, first=3)
     script = {"returns": [0.0] * 5, "lengths": [1] * 5, "counts_from": 3}
     scored = result(mallory, [0.0] * 2, seeds=seeds, script=script, trace_sha256=hashlib.sha256(trace).hexdigest())
-    assert "the seeds are not those that the beacon gives" not in check_claims(scored)
+    assert "the seeds are not those that the beacon gives" not in check_fields(scored)
     ResultStore(results=folder / "results", traces=folder / "traces").write(scored, trace)
 
     record_results.record_accepted(run_on(clone), "1", folder, NOW)
@@ -222,7 +222,7 @@ def test_what_is_left_of_a_refused_script_is_not_refuted(tmp_path: Path) -> None
     records = [parse_result(content) for content in origin_branch(clone, RESULTS_BRANCH).values()]
     (refused,) = (record for record in records if record.login == "mallory")
     assert (refused.verdict, len(refused.seeds)) == ("invalid", 2)
-    assert "the seeds are not those that the beacon gives" not in check_claims(refused)
+    assert "the seeds are not those that the beacon gives" not in check_fields(refused)
 
 
 def killed_publish(clone: Clone, folder: Path, tmp_path: Path, **when: int) -> int:

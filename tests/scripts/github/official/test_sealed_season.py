@@ -42,7 +42,7 @@ from scripts.commands import bot
 from scripts.console import CommandError
 from scripts.git.data_branches import export_files, results_commit
 from scripts.github.official import check_shards, evaluate_shard, plan_shards, publish_round
-from scripts.github.official.workload import OfficialRun, read_workload
+from scripts.github.official.round_work import OfficialRun, read_round_work
 from scripts.github.preview.preview_artifact import ArtifactError, read_artifact
 from scripts.github.workflow import plan_context
 from scripts.github.workflow.plan_context import JOB_SLOT_SECONDS
@@ -252,7 +252,7 @@ def test_sealed_agents_share_no_machine(rules: bytes, sizes: list[int], tmp_path
     board.push()
     git(board.path, "reset", "-q", "--hard")
 
-    work = read_workload(run_with(board), board.head, "")
+    work = read_round_work(run_with(board), board.head, "")
 
     shards = [{work.items[index].players[0].name for index in shard} for shard in work.packing.shards]
     assert sorted(map(len, shards)) == sizes
@@ -343,7 +343,7 @@ def shard_results(played: Round) -> list[Path]:
 
 
 def test_what_is_recorded_is_not_wanted_again_and_a_version_more_changes_no_episode(played: Round) -> None:
-    work = read_workload(open_run(played.clone), played.clone.head, results_commit(played.clone.repository))
+    work = read_round_work(open_run(played.clone), played.clone.head, results_commit(played.clone.repository))
 
     assert work.items == ()
 
@@ -373,7 +373,7 @@ def test_a_hash_that_changes_in_a_season_ends_the_plan(played: Round, tmp_path: 
     clone.commit({"challenge.yml": other})
 
     with pytest.raises(CommandError, match=r"season 1 has results of other episodes: .*give the season another name"):
-        read_workload(open_run(clone), clone.head, results_commit(clone.repository))
+        read_round_work(open_run(clone), clone.head, results_commit(clone.repository))
 
 
 @pytest.mark.attack(
@@ -392,7 +392,7 @@ def test_a_season_does_not_have_the_secret_of_another(played: Round, tmp_path: P
         record_season.record_on_branch(clone.repository, "1", reveal, "reveal season 1", datetime.now(UTC))
 
     with pytest.raises(CommandError, match=r"season 2 has the secret of season 1, .*run 'pullrank season seal'"):
-        read_workload(open_run(clone), clone.head, results_commit(clone.repository))
+        read_round_work(open_run(clone), clone.head, results_commit(clone.repository))
 
 
 def test_a_preview_refuses_the_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -488,7 +488,7 @@ def test_a_sealed_result_without_a_value_to_rank_by_counts_and_is_not_played_aga
     assert shown["zoe"] is not None
     assert (shown["erin"].score, shown["zoe"].score is None) == (None, False)
     begun.record()
-    assert read_workload(open_run(clone), clone.head, results_commit(clone.repository)).items == ()
+    assert read_round_work(open_run(clone), clone.head, results_commit(clone.repository)).items == ()
     table = recorded_standings(open_board(begun, tmp_path, revealed=False), official=False)
     assert [(row.entry.login, is_missing(row.estimate.score)) for row in table.tasks[1].rows] == [("erin", True)]
 
@@ -561,9 +561,9 @@ def test_the_reveal_on_the_branch_ends_the_plan(played: Round, tmp_path: Path, c
     clone = Clone(tmp_path / "board" / "clone")
     git(clone.path, "remote", "set-url", "origin", str(tmp_path / "board" / "origin.git"))
     clone.commit(agent_files("dora"))
-    before = read_workload(open_run(clone), clone.head, results_commit(clone.repository))
+    before = read_round_work(open_run(clone), clone.head, results_commit(clone.repository))
     record_season.record_on_branch(clone.repository, "1", reveal, "reveal season 1", datetime.now(UTC))
-    after = read_workload(open_run(clone), clone.head, results_commit(clone.repository))
+    after = read_round_work(open_run(clone), clone.head, results_commit(clone.repository))
 
     assert (len(before.items), len(after.items)) == (1, 0)
     assert "was revealed" in capsys.readouterr().err

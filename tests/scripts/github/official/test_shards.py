@@ -19,8 +19,8 @@ from leaderboard.planning.missing_work import DuelWorkItem
 from leaderboard.planning.pack_shards import PROCESSORS, UNKNOWN_SECONDS, Capacity
 from scripts.console import CommandError
 from scripts.github.official import evaluate_shard
-from scripts.github.official.evaluate_shard import STEP_SECONDS, ShardAssignment
-from scripts.github.official.workload import planned_runtime_digest, read_workload
+from scripts.github.official.evaluate_shard import JOB_STEP_SECONDS, ShardAssignment
+from scripts.github.official.round_work import planned_runtime_digest, read_round_work
 from scripts.github.workflow.plan_context import parse_plan_context
 from tests.scripts.github.remotes import AGENT, CHALLENGE, MANIFEST, Clone, agent_files, make_board
 from tests.scripts.github.rounds import RUN, evaluator_of, open_run, plan_round, whole_round
@@ -88,14 +88,14 @@ def test_what_is_recorded_is_not_planned_again(board: Clone, tmp_path: Path) -> 
 
 def test_every_machine_finds_the_same_shards(board: Clone, tmp_path: Path) -> None:
     begun = plan_round(board, tmp_path)
-    works = [read_workload(open_run(board), board.head, "") for _ in range(2)]
+    works = [read_round_work(open_run(board), board.head, "") for _ in range(2)]
 
     assert works[0] == works[1]
     assert sum(len(works[0].shard(n)) for n in begun.planned.shards) == 4
 
 
 def test_a_plan_counts_on_as_many_at_once_as_the_machine_has_processors_for(board: Clone) -> None:
-    work = read_workload(open_run(board), board.head, "")
+    work = read_round_work(open_run(board), board.head, "")
     part = work.challenge.limits.processors() / PROCESSORS
 
     assert part < 1
@@ -108,7 +108,7 @@ def test_the_traces_of_a_round_fit_the_disk_of_its_publish_whatever_agents_do(tm
     agents = [agent_files(f"u{number}", source=AGENT + b"# %d\n" % number) for number in range(100)]
     board.commit(dict(chain.from_iterable(map(dict.items, agents))))
     board.push()
-    work = read_workload(open_run(board), board.head, "")
+    work = read_round_work(open_run(board), board.head, "")
 
     one_trace = 20 * 1000 * 400 * 4 * 4 / 3
     taken = sum(map(len, work.packing.shards))
@@ -119,7 +119,7 @@ def test_the_traces_of_a_round_fit_the_disk_of_its_publish_whatever_agents_do(tm
 
 def test_an_excluded_entry_is_not_played(board: Clone, tmp_path: Path) -> None:
     board.commit({"moderation.yml": EXCLUDED})
-    work = read_workload(open_run(board), board.head, "")
+    work = read_round_work(open_run(board), board.head, "")
 
     assert {item.entry.login for item in work.items} == {"bob"}
 
@@ -134,7 +134,7 @@ def test_a_folder_that_is_no_submission_keeps_nobody_else_out(
             "submissions/fay/x/submission.yml": MANIFEST + b"unknown: 1\n", "submissions/gus/x/.gitattributes": b"* text\n",
         }
     )  # fmt: skip
-    work = read_workload(open_run(board), board.head, "")
+    work = read_round_work(open_run(board), board.head, "")
     errors = capsys.readouterr().err
 
     assert {item.entry.login for item in work.items} == {"alice", "bob"}
@@ -152,7 +152,7 @@ def test_a_checkout_of_another_commit_is_refused(board: Clone) -> None:
     before = board.repository.first_parent(board.head)[1]
 
     with pytest.raises(CommandError, match="the checkout is not commit"):
-        read_workload(open_run(board), before, "")
+        read_round_work(open_run(board), before, "")
 
 
 def test_a_shard_that_was_not_planned_is_refused(board: Clone, tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_nothing_begins_that_could_outlast_the_job(board: Clone, tmp_path: Path)
     """A job that is ended loses what it plays: an agent that can stall until then would be played anew, and nobody told."""
     begun = plan_round(board, tmp_path)
     # An evaluation may take 3,000 seconds by the default limits, and two starts of an image before.
-    clock = chain([0.0, 1.0], repeat(STEP_SECONDS - 3000.0))
+    clock = chain([0.0, 1.0], repeat(JOB_STEP_SECONDS - 3000.0))
 
     done = evaluate_shard.evaluate_shard(
         begun.run, evaluator_of(board.path), begun.assignment(), begun.folder(), lambda: next(clock)
@@ -212,7 +212,7 @@ def test_who_names_no_files_to_fetch_is_played_before_those_who_do(tmp_path: Pat
     board.commit(agent_files("bob"))
     board.push()
     begun = plan_round(board, tmp_path)
-    work = read_workload(begun.run, board.head, "")
+    work = read_round_work(begun.run, board.head, "")
 
     batches = evaluate_shard.in_batches(work.items)
 

@@ -11,7 +11,7 @@ from evaluator.host.seeds.season_secret import SeasonSecret
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import CommandError
 from scripts.git import beacons
-from scripts.github.official.workload import read_workload
+from scripts.github.official.round_work import read_round_work
 from scripts.github.pull_request import announce_official_scores
 from scripts.github.pull_request.admission_notes import rules_before_merge
 from scripts.github.workflow.plan_context import PlanContext, parse_plan_context
@@ -54,7 +54,7 @@ def board(tmp_path: Path) -> Clone:
 
 def planned(board: Clone, more: bytes, **fields: object) -> tuple[set[str], list[str]]:
     put(board, more)
-    work = read_workload(replace(open_run(board), **fields), board.head, "")
+    work = read_round_work(replace(open_run(board), **fields), board.head, "")
     return {item.task_id for item in work.items}, [reason_in_words(one.reason) for one in work.deferred]
 
 

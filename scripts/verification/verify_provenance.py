@@ -40,7 +40,7 @@ class RecordPlace:
     now: datetime
 
 
-def claim_faults(record: Result | Duel, challenge: Challenge, place: RecordPlace) -> Iterator[str]:
+def provenance_faults(record: Result | Duel, challenge: Challenge, place: RecordPlace) -> Iterator[str]:
     """What is wrong in a record's statements about itself, apart from main's history."""
     if not may_lie_at(place.path, record.path(), record.verdict):
         yield f"it lies at {place.path}, but belongs at {record.path()}"

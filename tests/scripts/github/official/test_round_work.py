@@ -10,7 +10,13 @@ import pytest
 
 from scripts.git.data_branches import BranchCommit, open_branches, read_note, results_commit
 from scripts.github.official import plan_shards
-from scripts.github.official.workload import PLANNED_BRANCH, NothingMissing, OfficialRun, note_nothing_missing, read_workload
+from scripts.github.official.round_work import (
+    PLANNED_BRANCH,
+    NothingMissing,
+    OfficialRun,
+    note_nothing_missing,
+    read_round_work,
+)
 from scripts.github.workflow.plan_context import PlanContext
 from scripts.repository.layout import RESULTS_BRANCH
 from tests.scripts.github.remotes import AGENT, CHALLENGE, Clone, agent_files, git, make_board
@@ -38,7 +44,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise AssertionError("everything was read")
 
-    monkeypatch.setattr(plan_shards, "read_workload", fail)
+    monkeypatch.setattr(plan_shards, "read_round_work", fail)
 
 
 def is_believed(run: OfficialRun) -> bool:
@@ -146,12 +152,12 @@ def test_nothing_is_noted_while_something_is_wanted(board: Clone) -> None:
     assert git(board.path, "ls-remote", "origin", PLANNED_BRANCH) == before
 
 
-@pytest.mark.parametrize("field", ["deferred", "without_facts"])
+@pytest.mark.parametrize("field", ["deferred", "unchecked_commits"])
 def test_nothing_is_noted_while_something_waits(board: Clone, field: str) -> None:
     run, results = open_run(board), results_commit(board.repository)
-    work = read_workload(run, board.head, results)
+    work = read_round_work(run, board.head, results)
     waiting: dict[str, Any] = (
-        {"deferred": ("something",)} if field == "deferred" else {"without_facts": {"path": (board.head,)}}
+        {"deferred": ("something",)} if field == "deferred" else {"unchecked_commits": {"path": (board.head,)}}
     )
 
     assert note_nothing_missing(run, work, results, run.plan_context.now)
@@ -161,8 +167,8 @@ def test_nothing_is_noted_while_something_waits(board: Clone, field: str) -> Non
 def test_where_members_of_teams_count_nothing_is_noted_or_believed(board: Clone, unread: None) -> None:
     board.commit({"challenge.yml": TEAMS})
     run, results = open_run(board), results_commit(board.repository)
-    work = read_workload(replace(run, is_member=lambda *_: True), board.head, results)
-    idle = replace(work, items=(), deferred=(), without_facts={})
+    work = read_round_work(replace(run, is_member=lambda *_: True), board.head, results)
+    idle = replace(work, items=(), deferred=(), unchecked_commits={})
 
     assert not note_nothing_missing(run, idle, results, run.plan_context.now)
     rewrite(board, main=board.head)

@@ -1,6 +1,6 @@
 """What two commits ask for: main's entries and rules, without what the results branch has; the same on every machine.
 
-The branch `planned` notes that nothing is missing, so that planning an idle board need not read it whole. The workload
+The branch `planned` notes that nothing is missing, so that planning an idle board need not read it whole. A round's work
 follows from two commits and the evaluator. Publish, which alone may write records, notes these three when it finds that
 nothing is left to do; a plan of the same three then has nothing to do. The note is believed for the rest of the day in which
 it was written, so that one that is wrong, however it came about, hides work until midnight (UTC) or the next merge at most.
@@ -55,7 +55,7 @@ from scripts.repository.checkout import base_image, open_checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonFile, parse_seasons
 
 ConfigFile = TypeVar("ConfigFile")
-WorkloadItem = WorkItem | DuelWorkItem
+RoundWorkItem = WorkItem | DuelWorkItem
 """An evaluation of an agent, or a duel."""
 
 
@@ -101,14 +101,14 @@ def official_run_of_step(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workload:
+class RoundWork:
     """One round."""
 
     challenge: Challenge
     sha: str
     entries_sha: str
     """The commit whose agents are evaluated: the one that ended the submissions if there is one, else `sha`."""
-    items: tuple[WorkloadItem, ...]
+    items: tuple[RoundWorkItem, ...]
     version_commits: Mapping[tuple[str, str, str], str]
     """By login, folder and digest the commit that brought each version first."""
     packing: pack_shards.Packing
@@ -117,14 +117,14 @@ class Workload:
     plan_context: PlanContext = field(default_factory=current_plan_context, compare=False)
     facts: Mapping[str, GitHubCommit] = field(default_factory=dict)
     """What is recorded of commits already."""
-    without_facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unchecked_commits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Commits whose facts GitHub was not asked for yet, by the path of the record."""
 
-    def shard(self, number: int) -> tuple[WorkloadItem, ...]:
+    def shard(self, number: int) -> tuple[RoundWorkItem, ...]:
         """The items of one shard."""
         return tuple(self.items[index] for index in self.packing.shards[number])
 
-    def task(self, item: WorkloadItem) -> Task:
+    def task(self, item: RoundWorkItem) -> Task:
         """The task of an item."""
         task = self.challenge.task(item.task_id)
         assert task is not None
@@ -144,7 +144,7 @@ def planned_runtime_digest(sandbox: str, base: str) -> str:
         engine.close()
 
 
-def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload:
+def read_round_work(official: OfficialRun, sha: str, results_sha: str) -> RoundWork:
     """What is wanted at two commits.
 
     Raises:
@@ -173,16 +173,16 @@ def read_workload(official: OfficialRun, sha: str, results_sha: str) -> Workload
     records: list[Result | Duel] = [*results, *duels]
     # The seeds of these come from the commit that brought their version first, so that they tell its facts alone.
     first_draws = [record for record in records if commits.get(record.sides[0].version) == record.beacon]
-    return Workload(
+    return RoundWork(
         challenge=challenge, sha=sha, entries_sha=entries_sha, items=tuple(items),
         version_commits=commits, packing=packing, deferred=admitted.deferred, plan_context=plan_context,
         facts=known_commits(first_draws),
-        without_facts=_commits_without_facts(challenge, records, commits),
+        unchecked_commits=_unchecked_commits(challenge, records, commits),
     )  # fmt: skip
 
 
 def _packed(
-    challenge: Challenge, items: Sequence[WorkloadItem], results: Sequence[Result], duels: Sequence[Duel]
+    challenge: Challenge, items: Sequence[RoundWorkItem], results: Sequence[Result], duels: Sequence[Duel]
 ) -> pack_shards.Packing:
     """The items on shards, by the seconds and bytes that the records let expect."""
     runners = challenge.runners
@@ -196,7 +196,7 @@ def _packed(
     return pack_shards.pack_by_group(seconds, capacity, [item.players[0].name for item in items], sizes)
 
 
-def _largest_traces(challenge: Challenge, items: Iterable[WorkloadItem]) -> dict[str, float]:
+def _largest_traces(challenge: Challenge, items: Iterable[RoundWorkItem]) -> dict[str, float]:
     """By id, the largest trace of each task of these items whose actions are large, such as hundreds of floats."""
     wanted = {item.task_id for item in items}
     loaded = {task.id: cached_gym_task(task) for task in challenge.tasks if task.id in wanted and not task.game}
@@ -253,11 +253,11 @@ def _evaluated_entries(
     return evaluated, entries_sha, origin, measurement
 
 
-def _commits_without_facts(
+def _unchecked_commits(
     challenge: Challenge, records: Iterable[Result | Duel], commits: Mapping[tuple[str, str, str], str]
 ) -> dict[str, tuple[str, ...]]:
     """Records of this season that GitHub was never asked about, with their commits; left out if a commit is unknown."""
-    without_facts = {}
+    unchecked_commits = {}
     for record in records:
         is_open = record.beacon_verified is None and record.season == challenge.season
         if not is_open or record.verdict is Verdict.INTERNAL_ERROR:
@@ -267,8 +267,8 @@ def _commits_without_facts(
             # A result of a version that left main: the commit of its seeds is one that brought it.
             shas = (shas - {None} if isinstance(record, Result) else shas) | {record.beacon}
         if shas and None not in shas:
-            without_facts[record.path()] = tuple(sorted(filter(None, shas)))
-    return without_facts
+            unchecked_commits[record.path()] = tuple(sorted(filter(None, shas)))
+    return unchecked_commits
 
 
 def _with_members(official: OfficialRun, challenge: Challenge, entries: Iterable[Entry]) -> PlanContext:
@@ -315,9 +315,9 @@ def is_noted(official: OfficialRun, challenge: Challenge, sha: str, results_sha:
     return note == _note(official, sha, results_sha, official.plan_context.now)
 
 
-def note_nothing_missing(official: OfficialRun, work: Workload, results_sha: str, now: datetime) -> bool:
+def note_nothing_missing(official: OfficialRun, work: RoundWork, results_sha: str, now: datetime) -> bool:
     """Note that nothing is missing, if nothing is: wanted, held back, or still to be asked about. Returns whether it was."""
-    if work.items or work.deferred or work.without_facts or _depends_on_members(work.challenge):
+    if work.items or work.deferred or work.unchecked_commits or _depends_on_members(work.challenge):
         return False
     note = _note(official, work.sha, results_sha, now)
     try:

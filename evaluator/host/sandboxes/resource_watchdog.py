@@ -53,7 +53,7 @@ class BoundedLog:
             return self._tail.decode("utf-8", "replace")
 
 
-class Watchdog:
+class ResourceWatchdog:
     """Measures once a second; `reason` says why it stopped the sandbox, `seen` is the largest measurement.
 
     Sockets are counted more often. At the start it measures more often, too, since a sandbox that ends within a second

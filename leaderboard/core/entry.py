@@ -47,6 +47,8 @@ class Entry:
     """By task the beacons of all stays of this version on main in the season, where it left and came back."""
     anonymous: bool = False
     """Shown under another name for now, so nothing may link to its source."""
+    erased: bool = False
+    """Its owner was forgotten: it keeps the places that it has, and waits for no others."""
 
     @cached_property
     def name(self) -> AgentName:
@@ -66,6 +68,10 @@ class Entry:
     def waits_for(self, task_id: str) -> str:
         """What is said of it on a task where nothing is recorded that counts; empty if it only has to wait."""
         return self.quarantined.get(task_id) or self.refused.get(task_id, "")
+
+    def is_awaited(self, task_id: str) -> bool:
+        """Whether it is listed as waiting on a task where nothing is recorded that counts."""
+        return not self.erased or task_id in self.quarantined
 
     @property
     def is_unranked(self) -> bool:

@@ -135,7 +135,7 @@ def build_game_standings(
     shown = {version_of(entry): entry.shown for entry in by_validation.passed}
     anchor = shown[now.players[now.anchor]] if now else None
     return GameStandings(
-        task=task, rows=rows, failures=_failures(by_validation, owner_tries), waiting=_waiting(by_validation, rows),
+        task=task, rows=rows, failures=_failures(by_validation, owner_tries), waiting=_waiting(task, by_validation, rows),
         superseded=superseded, crosstable=_crosstable(now) if now else {}, anchor=anchor,
         prior=tuple(shown[now.players[i]] for i in now.ratings.prior) if now else (),
         cycle=_cycle(now, shown), moving_first=now.ratings.moving_first if now else None,
@@ -178,10 +178,10 @@ def _superseded_by_rating(
     return superseded_entries(groups, entered, by_rating)
 
 
-def _waiting(by_validation: EntriesByValidation, rows: Iterable[GameRow]) -> tuple[Entry, ...]:
+def _waiting(task: Task, by_validation: EntriesByValidation, rows: Iterable[GameRow]) -> tuple[Entry, ...]:
     rated = {row.entry.name for row in rows}
-    waiting = (entry for entry in (*by_validation.unvalidated, *by_validation.passed) if entry.name not in rated)
-    return tuple(sorted(waiting, key=name_order))
+    entries = (*by_validation.unvalidated, *by_validation.passed)
+    return tuple(sorted((e for e in entries if e.name not in rated and e.is_awaited(task.id)), key=name_order))
 
 
 def _since(counted_duels: Iterable[CountedDuel]) -> dict[AgentVersion, str]:

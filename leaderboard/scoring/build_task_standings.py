@@ -211,7 +211,8 @@ def partition_results(
         results = recorded.get(entry.name, ())
         pooled = counting_results(entry, final.final_results(results) if final else results, official=official)
         if not pooled or (official and not final and lacks_a_beacon(entry, task, pooled)):
-            waiting.append(entry)
+            if entry.is_awaited(task.id):
+                waiting.append(entry)
             continue
         counted = CountedResult(
             entry=entry, pooled_results=pooled, versions_tried=owner_tries.versions(entry.name),

@@ -167,7 +167,7 @@ def erased_entries(moderation: Moderation) -> Iterator[Entry]:
     for erased in moderation.erasures:
         kind = SubmissionKind.SCRIPT if erased.script else SubmissionKind.POLICY
         submission = Submission(name="Erased", algorithm="erased", kind=kind)
-        yield Entry(login=erased.login, agent=erased.agent, submission=submission, digest=erased.digest)
+        yield Entry(login=erased.login, agent=erased.agent, submission=submission, digest=erased.digest, erased=True)
 
 
 def rank_recorded(shown: StandingsInput, *, official: bool) -> Standings:

@@ -60,6 +60,10 @@ def test_an_entry_without_a_result_waits():
     assert board([BOB, ALICE], []).waiting == (ALICE, BOB)
 
 
+def test_a_person_who_was_erased_waits_for_nothing():
+    assert board([dataclasses.replace(BOB, erased=True), ALICE], []).waiting == (ALICE,)
+
+
 def test_an_entry_stands_only_on_the_boards_it_enters():
     one, other = make.task("one"), make.task("other")
     picky = make.entry("alice", tasks=("other",))

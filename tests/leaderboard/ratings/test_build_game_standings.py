@@ -78,6 +78,7 @@ def test_who_is_not_validated_or_met_nobody_waits():
     lone = board([CAROL, BOB, ALICE], [*admitted(ALICE), make.duel(ALICE, CAROL, "ww")])
 
     assert (lone.rows, lone.waiting) == ((), (ALICE, BOB, CAROL))
+    assert board([dataclasses.replace(BOB, erased=True), ALICE], []).waiting == (ALICE,)
 
 
 def test_a_refused_player_is_listed_with_its_reason_and_its_duels_do_not_count():

@@ -21,11 +21,13 @@ from scripts.github.pull_request.admission_notes import rules_after_merge
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import (
     DELIVERED_AT_ONCE,
+    is_flooded,
     label_change,
     label_nodes_of,
     make_changes,
     newest_run,
     noting_defects,
+    noting_given_up,
     snapshot_stickies,
     sticky_changes,
 )
@@ -89,7 +91,11 @@ def pulls_with_news(context: BotContext) -> Iterator[int]:
             if snapshot is None:
                 continue
             body, is_complete = _comment(context, merge)
-            if is_complete or not _is_commented(snapshot_stickies(context, snapshot), body):
+            is_new = is_complete
+            with noting_given_up(context, merge.pull, []):
+                stickies = snapshot_stickies(context, snapshot)
+                is_new |= not (_is_commented(stickies, body) or is_flooded(snapshot, stickies))
+            if is_new:
                 yield merge.pull.number
 
 
@@ -157,7 +163,8 @@ def _announce(context: BotContext, part: Sequence[MergedPull], faults: list[str]
         snapshot = snapshots.get(merge.pull.number)
         if snapshot is None:
             continue
-        with noting_defects(merge.pull, faults):
+        # What GitHub gives up is no fault: after official runs that failed, the next ones are started less and less often.
+        with noting_defects(merge.pull, faults), noting_given_up(context, merge.pull, []):
             body, is_complete = _comment(context, merge)
             news = _changes(context, merge, snapshot, body, is_complete=is_complete)
             if news is None:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from leaderboard.core.store import write_atomically
 from scripts.console import OUR_FAULT, CommandError
-from scripts.git.data_branches import BranchCommit, open_branches, read_recorded, results_commit
+from scripts.git.data_branches import BranchCommit, open_branches, read_recorded
 from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
@@ -44,11 +44,13 @@ def record_on_branch(clone: GitRepository, season: str, change: SeasonChange, me
     """
     for _ in range(MAX_PUSHES):
         other_files: dict[str, bytes] = {}
-        read_recorded(clone, results_commit(clone), other_files)
-        seasons = parse_seasons(other_files[SEASON_FILE]) if SEASON_FILE in other_files else SeasonFile()
         with open_branches(clone, season) as branches:
+            # What is read is what is built on: else a change that another host pushed in between would be undone.
+            tip = branches.tips().get(RESULTS_BRANCH)
+            read_recorded(clone, tip or "", other_files)
+            seasons = parse_seasons(other_files[SEASON_FILE]) if SEASON_FILE in other_files else SeasonFile()
             commit = BranchCommit(message=message, files=((SEASON_FILE, _changed(seasons, season, change).serialised()),))
-            if branches.push({RESULTS_BRANCH: branches.build(branches.tips().get(RESULTS_BRANCH), commit, now)}):
+            if branches.push({RESULTS_BRANCH: branches.build(tip, commit, now)}):
                 return
     raise CommandError(OUR_FAULT, f"others pushed first {MAX_PUSHES} times; run the same command again")
 

@@ -404,11 +404,15 @@ class GitHub:
         return repository
 
     def raise_unless_alone(self, error: GitHubError) -> None:
-        """Raise the error of a request about one thing alone, unless GitHub answers others: then it keeps nobody waiting.
+        """Raise the error of a request about one thing alone, unless GitHub gave it up and answers others.
+
+        Then it keeps nobody waiting.
 
         Raises:
-            CommandError: GitHub answers nothing.
+            CommandError: GitHub refused it, or answers nothing.
         """
+        if 0 < error.status < SERVER_FAILURE:
+            raise error
         try:
             self.query_repository("id", {})
         except CommandError:

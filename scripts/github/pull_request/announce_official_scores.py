@@ -22,6 +22,8 @@ from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import (
     DELIVERED_AT_ONCE,
     collecting_defects,
+    collecting_given_up,
+    is_flooded,
     label_change,
     label_nodes_of,
     make_changes,
@@ -89,7 +91,11 @@ def pulls_with_news(context: BotContext) -> Iterator[int]:
             if snapshot is None:
                 continue
             body, is_complete = _comment(context, merge)
-            if is_complete or not _is_commented(snapshot_stickies(context, snapshot), body):
+            is_new = is_complete
+            with collecting_given_up(context, merge.pull, []):
+                stickies = snapshot_stickies(context, snapshot)
+                is_new |= not (_is_commented(stickies, body) or is_flooded(snapshot, stickies))
+            if is_new:
                 yield merge.pull.number
 
 
@@ -157,7 +163,8 @@ def _announce(context: BotContext, part: Sequence[MergedPull], faults: list[str]
         snapshot = snapshots.get(merge.pull.number)
         if snapshot is None:
             continue
-        with collecting_defects(merge.pull, faults):
+        # What GitHub gives up is no fault: after official runs that failed, the next ones are started less and less often.
+        with collecting_defects(merge.pull, faults), collecting_given_up(context, merge.pull, []):
             body, is_complete = _comment(context, merge)
             news = _changes(context, merge, snapshot, body, is_complete=is_complete)
             if news is None:

@@ -41,12 +41,13 @@ def deliver_outcomes(context: BotContext, deliveries: Sequence[Delivery]) -> lis
     At most `DELIVERED_AT_ONCE` of them. Returns a line for each change that GitHub refused and each text that failed.
     """
     snapshots = read_pulls(context.github, [delivery.pull.number for delivery in deliveries])
-    current = [
-        (delivery, snapshot)
-        for delivery in deliveries
-        if (snapshot := _current_snapshot(context, delivery, snapshots.get(delivery.pull.number)))
-    ]
-    return _write_together(context, current)
+    current: list[tuple[Delivery, PullSnapshot]] = []
+    faults: list[str] = []
+    for delivery in deliveries:
+        with collecting_given_up(context, delivery.pull, faults):
+            if snapshot := _current_snapshot(context, delivery, snapshots.get(delivery.pull.number)):
+                current.append((delivery, snapshot))
+    return [*faults, *_write_together(context, current)]
 
 
 def _current_snapshot(context: BotContext, delivery: Delivery, snapshot: PullSnapshot | None) -> PullSnapshot | None:
@@ -80,7 +81,7 @@ def _write_together(context: BotContext, current: Sequence[tuple[Delivery, PullS
     changes: list[tuple[PullRequest, GraphQLChange]] = []
     written: list[tuple[Delivery, PullSnapshot]] = []
     for delivery, snapshot in current:
-        with collecting_defects(delivery.pull, faults):
+        with collecting_defects(delivery.pull, faults), collecting_given_up(context, delivery.pull, faults):
             new = [*_comment_changes(context, delivery, snapshot), *_label_changes(delivery, snapshot, labels)]
             changes += [(delivery.pull, change) for change in new]
             written.append((delivery, snapshot))
@@ -93,7 +94,7 @@ def _write_together(context: BotContext, current: Sequence[tuple[Delivery, PullS
                 _write_status(context, delivery, snapshot)
             except GitHubError as error:
                 if error.status != UNPROCESSABLE:
-                    raise
+                    context.github.raise_unless_alone(error)
                 refused[delivery.pull.number] = str(error)
     return [*faults, *(f"#{number}: GitHub refused a change: {why}" for number, why in refused.items())]
 
@@ -113,6 +114,21 @@ def collecting_defects(pull: PullRequest, faults: list[str]) -> Iterator[None]:
     except Exception as error:  # noqa: BLE001
         # The message is not logged: it may quote untrusted text.
         say(f"#{pull.number}: {type(error).__name__}, which is a defect of the bot; report it")
+        faults.append(unsettled_line(pull))
+
+
+@contextmanager
+def collecting_given_up(context: BotContext, pull: PullRequest, faults: list[str]) -> Iterator[None]:
+    """Log and note what GitHub gives up of one pull request, such as a list of long comments, so that others are told.
+
+    Raises:
+        CommandError: GitHub refused, or answers nothing; further pull requests would meet the same.
+    """
+    try:
+        yield
+    except GitHubError as error:
+        context.github.raise_unless_alone(error)
+        say(f"#{pull.number}: {error}")
         faults.append(unsettled_line(pull))
 
 
@@ -155,12 +171,15 @@ def make_changes(context: BotContext, changes: Sequence[tuple[PullRequest, Graph
     refused = context.github.mutate([change for _, change in changes])
     created = [pull.number for pull, change in changes if change.name == "addComment"]
     again = read_pulls(context.github, created, with_status=False)
-    for snapshot in again.values():
-        stickies = snapshot_stickies(context, snapshot)
-        if len(stickies) > 1:  # The latest run's text stays; jobs that repair at once agree on it.
-            latest = max(stickies, key=lambda sticky: (comment_run(sticky.body) or 0, -sticky.id))
-            _keep_one(context.github, stickies, latest.body)
-    unread = {number: "its comments could not be read again" for number in created if number not in again}
+    repaired = set()
+    for number, snapshot in again.items():
+        with collecting_given_up(context, snapshot.pull, []):
+            stickies = snapshot_stickies(context, snapshot)
+            if len(stickies) > 1:  # The latest run's text stays; jobs that repair at once agree on it.
+                latest = max(stickies, key=lambda sticky: (comment_run(sticky.body) or 0, -sticky.id))
+                _keep_one(context.github, stickies, latest.body)
+            repaired.add(number)
+    unread = {number: "its comments could not be read again" for number in created if number not in repaired}
     return unread | {changes[position][0].number: why for position, why in refused.items()}
 
 
@@ -193,7 +212,7 @@ def _comment_changes(context: BotContext, delivery: Delivery, snapshot: PullSnap
 def sticky_changes(context: BotContext, snapshot: PullSnapshot, body: str) -> Iterator[GraphQLChange]:
     """What gives the pull request's sticky comment this text; several of them are made one at once."""
     stickies = snapshot_stickies(context, snapshot)
-    if not stickies and snapshot.comment_count > COMMENTS_LISTED:  # There may be one, and another would come each time.
+    if is_flooded(snapshot, stickies):
         say(f"#{snapshot.pull.number} has {snapshot.comment_count} comments; it is told by its label and its status alone.")
     elif not stickies:
         yield GraphQLChange(name="addComment", input={"subjectId": snapshot.node_id, "body": bounded_body(body)})
@@ -201,6 +220,11 @@ def sticky_changes(context: BotContext, snapshot: PullSnapshot, body: str) -> It
         _keep_one(context.github, stickies, body)
     elif stickies[0].body != body:
         yield GraphQLChange(name="updateIssueComment", input={"id": stickies[0].node_id, "body": bounded_body(body)})
+
+
+def is_flooded(snapshot: PullSnapshot, stickies: Sequence[IssueComment]) -> bool:
+    """Whether no comment is written: there may be one among so many of others', and another would come each time."""
+    return not stickies and snapshot.comment_count > COMMENTS_LISTED
 
 
 def _label_changes(delivery: Delivery, snapshot: PullSnapshot, nodes: dict[str, str]) -> Iterator[GraphQLChange]:

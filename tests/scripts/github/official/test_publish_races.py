@@ -23,7 +23,9 @@ from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, ResultStore
 from scripts.console import CommandError
 from scripts.github.official import record_results
 from scripts.github.official.round_work import OfficialRun, open_official
+from scripts.maintenance import record_season
 from scripts.repository.layout import RESULTS_BRANCH
+from scripts.repository.season_file import RevealedSecret, SeasonClosing, parse_seasons
 from tests.leaderboard.make import duel, entry, game, result, task
 from tests.scripts.github.remotes import Clone, git, make_board, origin_branch
 from tests.scripts.github.rounds import answers
@@ -303,6 +305,33 @@ def test_who_is_never_first_stops_and_says_so(tmp_path: Path) -> None:
 
     assert waits == [1, 2, 3, 4, 5]
     assert len(record_results.record_accepted(run_on(clone), "1", folder, NOW).recorded) == 1
+
+
+def test_a_season_that_two_hosts_change_at_once_keeps_both_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a close in the moment of a reveal takes the reveal back, and all play on with a secret that is known."""
+    clone = make_board(tmp_path / "board")
+    revealed = RevealedSecret(secret="a" * 64, at="2026-01-01T00:00:00Z")
+    closed = SeasonClosing(
+        at="2026-01-01T00:00:00Z", by="carol", results=0, steps=0, files_sha256="b" * 64, archive_sha256="c" * 64
+    )
+    read = record_season.read_recorded
+
+    def record(**changed: object) -> None:
+        record_season.record_on_branch(
+            clone.repository, "1", lambda entry: entry.model_copy(update=changed), "change season 1", NOW
+        )
+
+    def read_before_another(*given: object) -> object:
+        answer = read(*given)
+        monkeypatch.undo()
+        record(revealed=revealed)
+        return answer
+
+    monkeypatch.setattr(record_season, "read_recorded", read_before_another)
+    record(closed=closed)
+
+    entry = parse_seasons(origin_branch(clone, RESULTS_BRANCH)["season.json"]).of("1")
+    assert (entry.revealed, entry.closed) == (revealed, closed)
 
 
 # In parts

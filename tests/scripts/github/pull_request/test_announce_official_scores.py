@@ -1,7 +1,10 @@
+from typing import Any
+
 import pytest
 
 from scripts.console import CommandError
 from scripts.git.git_repository import GitRepository
+from scripts.github.api.client import COMMENTS_LISTED, GitHub, GitHubError
 from scripts.github.pull_request import announce_official_scores
 from tests.github.world import BOT, PullRequest
 from tests.leaderboard import make
@@ -143,6 +146,48 @@ def test_where_others_wrote_first_no_merge_is_looked_at_once_few_requests_are_le
     tell(scene)
 
     assert [line for line in scene.standin.made() if "comments" in line] == []
+
+
+@pytest.mark.attack(
+    "comments_of_a_merge_too_many_to_be_listed", family="bot", outcome="everybody else is told, and no run fails",
+    tries="Writes so long comments on a merged pull request that official runs fail, and are started less often.",
+)  # fmt: skip
+def test_comments_that_github_gives_up_keep_no_other_merge_from_being_told_and_start_no_run(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does the job fail: after official runs that failed, the next ones are started less and less often."""
+    bring_three(scene)
+    for _ in range(12):
+        scene.world.comment(8, "carol", "long")
+    send = GitHub._send
+
+    def gives_up(github: GitHub, method: str, url: str, *arguments: Any) -> Any:
+        if url.endswith("/issues/8/comments"):
+            raise GitHubError(502, "GitHub answered 502")
+        return send(github, method, url, *arguments)
+
+    monkeypatch.setattr(GitHub, "_send", gives_up)
+
+    tell(scene)
+
+    assert [len(scene.bodies(number)) for number in (7, 8, 9)] == [1, 0, 1]
+
+
+@pytest.mark.attack(
+    "flood_on_a_merge_that_waits", family="bot", outcome="no run is started for it",
+    tries="Floods a merged pull request that waits for its quota, so that every hour an official run starts to tell it.",
+)  # fmt: skip
+def test_a_merge_that_is_told_by_no_comment_is_no_news(scene: Scene) -> None:
+    scene.bring()
+    for _ in range(COMMENTS_LISTED + 1):
+        scene.world.comment(7, "alice", "first!")
+    scene.merge()
+
+    assert list(announce_official_scores.pulls_with_news(scene.context())) == []
+    record_all(scene)
+    assert list(announce_official_scores.pulls_with_news(scene.context())) == [7]
+    tell(scene)
+    assert scene.world.labelled[7] == ["official"]
 
 
 def test_each_further_merge_lists_its_authors_folders_alone(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.judge_preview import PreviewCase
 from scripts.github.pull_request.label_and_status import Outcome
 from scripts.github.pull_request.reconcile import reconcile_pulls
-from tests.github.world import BOT
+from tests.github.world import BOT, Written
 from tests.scripts.github.remotes import agent_files
 from tests.scripts.github.scenes import Scene, commented, completed, previewed, zipped
 
@@ -412,6 +412,43 @@ def test_what_github_gives_up_even_alone_keeps_nobody_else_from_being_told(
         tell(scene, 100 + numbers[-1])
 
     told = [number for number in numbers if scene.statuses(scene.world.pulls[number].head_sha)]
+    assert told == [number for number in numbers if number != 22]
+    assert [len(scene.bodies(number)) for number in told] == [1] * (MANY - 1)
+
+
+@pytest.mark.attack(
+    "comments_too_many_to_be_listed", family="bot", outcome="everybody else is told",
+    tries="Writes long comments before the bot's first one, until GitHub gives up their list, so that all others wait.",
+)  # fmt: skip
+@pytest.mark.parametrize("status", [502, 0])
+@pytest.mark.parametrize(
+    "given_up", ["GET /issues/22/comments", "PATCH /issues/comments/1", "DELETE /issues/comments/2", "POST /statuses/"]
+)
+def test_what_github_gives_up_of_one_keeps_nobody_else_from_being_told(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, given_up: str, status: int
+) -> None:
+    numbers, send = refuse_many(scene), GitHub._send
+    world, verb, path = scene.world, *given_up.split(" ")
+    if verb == "GET":
+        for _ in range(12):
+            world.comment(22, "person22", "long")
+    elif verb in ("PATCH", "DELETE"):
+        for number in (1, 2):
+            world.comments[number] = Written(number, 22, BOT, f"<!-- pullrank:comment run={number} -->\ntext {number}")
+    else:
+        path += world.pulls[22].head_sha
+
+    def gives_up(github: GitHub, method: str, url: str, *arguments: Any) -> Any:
+        if method == verb and url.endswith(path):
+            raise GitHubError(status, f"GitHub answered {status}")
+        return send(github, method, url, *arguments)
+
+    monkeypatch.setattr(GitHub, "_send", gives_up)
+
+    with pytest.raises(CommandError, match="#22"):
+        tell(scene, 100 + numbers[-1])
+
+    told = [number for number in numbers if scene.statuses(world.pulls[number].head_sha)]
     assert told == [number for number in numbers if number != 22]
     assert [len(scene.bodies(number)) for number in told] == [1] * (MANY - 1)
 

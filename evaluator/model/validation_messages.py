@@ -173,7 +173,8 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
     import difflib  # imported late: needed only for a fault
 
     by_folded = {name.casefold(): name for name in names}
-    near = difflib.get_close_matches(word[:100].casefold(), by_folded, n=1)
+    # The library's 0.6 calls `badge` like `image`.
+    near = difflib.get_close_matches(word[:100].casefold(), by_folded, n=1, cutoff=0.65)
     return by_folded[near[0]] if near else None
 
 

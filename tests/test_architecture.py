@@ -22,7 +22,7 @@ SOURCES = sorted(
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 # Which modules alone import an outside library.
 OWNERS = {
-    "docker": {"evaluator.host.docker.engine", "evaluator.host.docker.container_policy"},
+    "docker": {"evaluator.host.docker.engine", "evaluator.host.docker.container_options"},
     "github": {"scripts.github.api.client"},
     "yaml": {"evaluator.host.loading.yaml_loader"},
     "jinja2": {"leaderboard.pages.template_renderer", "leaderboard.comments.render_comment"},

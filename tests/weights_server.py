@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from evaluator.host.loading.weights_cache import WeightsCache
-from evaluator.host.public_https import PublicHttps, is_public
+from evaluator.host.public_download import PublicDownloader, is_public
 from evaluator.model.config.submission import WeightsFile
 
 HOSTS = (
@@ -39,16 +39,16 @@ class WeightsServer:
     pages: dict[str, Answer] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
 
-    def https(self, seconds: float = 20.0, addresses: dict[str, list[list[str]]] | None = None) -> PublicHttps:
+    def https(self, seconds: float = 20.0, addresses: dict[str, list[list[str]]] | None = None) -> PublicDownloader:
         """A way to this server: the loopback is permitted, unless `addresses` say by host what each look-up gives."""
         answers = {host: iter(each) for host, each in (addresses or {}).items()}
-        return PublicHttps(
+        return PublicDownloader(
             permits=is_public if addresses else lambda address: True,
             resolve=lambda host, port: next(answers[host]) if host in answers else ["127.0.0.1"],
             context=self.context, port=self.port, seconds=seconds,
         )  # fmt: skip
 
-    def store(self, folder: Path, https: PublicHttps | None = None, *, other_host_answers: bool = True) -> WeightsCache:
+    def store(self, folder: Path, https: PublicDownloader | None = None, *, other_host_answers: bool = True) -> WeightsCache:
         """A store that fetches from here."""
         return WeightsCache(folder=folder, https=https or self.https(), other_host_answers=lambda: other_host_answers)
 

@@ -227,7 +227,7 @@ def open_source(source: str, checkout: Checkout, cache: WeightsCache | None = No
 
 
 def _fetched(url: str, target: Path, checkout: Checkout, cache: WeightsCache) -> ModelSource:
-    from evaluator.host.public_https import PublicHttps  # imported late: TLS takes long to import
+    from evaluator.host.public_download import PublicDownloader  # imported late: TLS takes long to import
 
     most = checkout.challenge.submissions.weights_mib * MIB
     if "/blob/" in url:
@@ -235,7 +235,7 @@ def _fetched(url: str, target: Path, checkout: Checkout, cache: WeightsCache) ->
     try:
         TypeAdapter(WeightsUrl).validate_python(url)
         with target.open("wb") as file:
-            size = (cache.https or PublicHttps()).download(url, most, file.write)
+            size = (cache.https or PublicDownloader()).download(url, most, file.write)
     except ValidationError as error:
         raise CommandError(USAGE, f"{url}: {error_in_words(error)}") from error
     except AgentFault as fault:

@@ -20,7 +20,7 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.envs.render import Picture, RenderLimits, render_episode, with_rendering
 from evaluator.host.errors import AgentFault
 from evaluator.host.progress import ignore_progress
-from evaluator.host.public_https import PublicHttps
+from evaluator.host.public_download import PublicDownloader
 from evaluator.host.seeds.derived_seeds import episode_seeds
 from evaluator.host.solo.verify_result import checked_actions
 from evaluator.model.canonical_json import parse_strict
@@ -212,7 +212,7 @@ def replay(evaluated: EvaluatedAgent, episode: int, *, frames: int = 1000) -> li
     return [picture for _, picture in render_episode(rendering, recorded, limits, time.monotonic)]
 
 
-def load_board(place: str | Path, *, https: PublicHttps | None = None) -> Any:
+def load_board(place: str | Path, *, https: PublicDownloader | None = None) -> Any:
     """A pandas frame of a board's tables, with a row for each agent and task.
 
     Args:
@@ -227,7 +227,7 @@ def load_board(place: str | Path, *, https: PublicHttps | None = None) -> Any:
         example = "such as https://owner.github.io/board/"
         raise CommandError(USAGE, f"{place}: is neither a folder nor a site's https address, {example}")
     pandas = optional("pandas")
-    rows = list(_site_rows(place, https or PublicHttps()) if is_site else _clone_rows(Path(place)))
+    rows = list(_site_rows(place, https or PublicDownloader()) if is_site else _clone_rows(Path(place)))
     return pandas.DataFrame(rows, columns=[*_COLUMNS, "task"])
 
 
@@ -236,7 +236,7 @@ def _clone_rows(place: Path) -> Iterator[dict[str, Any]]:
         yield from _rows(table, table["task"])
 
 
-def _site_rows(place: str | Path, https: PublicHttps) -> Iterator[dict[str, Any]]:
+def _site_rows(place: str | Path, https: PublicDownloader) -> Iterator[dict[str, Any]]:
     address = str(place).rstrip("/")
     tasks = _document(f"{address}/api/tasks.json", https)
     for task in tasks if isinstance(tasks, list) else []:
@@ -259,7 +259,7 @@ def _shown(cell: Any) -> Any:
     return cell if isinstance(cell, float | int | None) else visible(str(cell))
 
 
-def _document(url: str, https: PublicHttps) -> Any:
+def _document(url: str, https: PublicDownloader) -> Any:
     content = bytearray()
     try:
         size = https.download(url, _DOCUMENT_BYTES, content.extend)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from evaluator.host.docker import agent_image
-from evaluator.host.docker.container_policy import UIDS
+from evaluator.host.docker.container_options import UIDS
 from evaluator.host.docker.engine import Engine
 from evaluator.host.duels.evaluate_duel import evaluate_duel
 from evaluator.host.errors import AgentFault

@@ -10,7 +10,7 @@ import pytest
 
 from evaluator.host.deterministic import pinned_variables
 from evaluator.host.docker import evaluator_image
-from evaluator.host.docker.container_policy import UIDS, ContainerOptions, locked_down
+from evaluator.host.docker.container_options import UIDS, ContainerOptions, locked_down
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.docker.hidden_files import hidden_paths, replacement_files

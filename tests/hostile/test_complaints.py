@@ -15,9 +15,9 @@ import pytest
 from evaluator import wire
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes import channel
+from evaluator.host.sandboxes.agent_log import AgentLog
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, listen, parse_error_frame, read_body
 from evaluator.host.sandboxes.docker_sandbox import STDOUT, ContainerStream
-from evaluator.host.sandboxes.resource_watchdog import BoundedLog
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE
 
@@ -80,7 +80,7 @@ def ends(request: pytest.FixtureRequest) -> Iterator[tuple[ByteStream, socket.so
     """The referee's stream, the other end of it, and whether the engine's frames are around what is written there."""
     ours, theirs = socket.socketpair()
     stdio = request.param == "stdio"
-    yield ContainerStream(ours, BoundedLog(1000, lambda: None)) if stdio else SocketStream(ours), theirs, stdio
+    yield ContainerStream(ours, AgentLog(1000, lambda: None)) if stdio else SocketStream(ours), theirs, stdio
     ours.close()
     theirs.close()
 

@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from evaluator.host import public_https
+from evaluator.host import public_download
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.host.loading import submission_folder
 from evaluator.host.loading.submission_folder import assemble, stage
 from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_challenge, parse_submission
-from evaluator.host.public_https import is_public
+from evaluator.host.public_download import is_public
 from evaluator.host.sandboxes import sandbox
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.model.config.limits import Limits, SubmissionLimits
@@ -290,7 +290,7 @@ def test_a_connection_that_comes_when_the_time_is_over_is_not_read(
         time.sleep(timeout + 0.1)
         return connection
 
-    monkeypatch.setattr(public_https.socket, "create_connection", connect_late)
+    monkeypatch.setattr(public_download.socket, "create_connection", connect_late)
 
     fault = refused(server, tmp_path, seconds=0.5)
 

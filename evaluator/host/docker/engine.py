@@ -24,7 +24,7 @@ import requests
 import requests.exceptions
 from docker.utils import kwargs_from_env
 
-from evaluator.host.docker.container_policy import CPU_PERIOD, ContainerOptions, cpu_quota, locked_down, random_user
+from evaluator.host.docker.container_options import CPU_PERIOD, ContainerOptions, cpu_quota, locked_down, random_user
 from evaluator.host.docker.engine_errors import (
     EngineError,
     StoredImage,

@@ -22,7 +22,7 @@ import requests.adapters
 from urllib3.poolmanager import pool_classes_by_scheme
 
 from evaluator.host.errors import AgentFault, RegistryFault
-from evaluator.host.public_https import is_public
+from evaluator.host.public_download import is_public
 from evaluator.model.config.image_reference import ImageReference, TaggedImage
 from evaluator.model.records.result import ASKED_AGAIN
 from evaluator.model.records.verdict import Verdict

@@ -76,7 +76,7 @@ PRCTL_OPTIONS = {
     "PR_SET_THP_DISABLE": 41, "PR_GET_THP_DISABLE": 42, "PR_CAP_AMBIENT": 47,
 }  # fmt: skip
 # The limits that a process may set; it may read all. Setting RLIMIT_CORE says yes and changes nothing: see `ULIMITS` in
-# `container_policy`. In gVisor it is refused, whose profiles know no such answer.
+# `container_options`. In gVisor it is refused, whose profiles know no such answer.
 RESOURCES = {
     "RLIMIT_CPU": 0, "RLIMIT_FSIZE": 1, "RLIMIT_DATA": 2, "RLIMIT_STACK": 3, "RLIMIT_RSS": 5, "RLIMIT_NPROC": 6,
     "RLIMIT_NOFILE": 7, "RLIMIT_MEMLOCK": 8, "RLIMIT_AS": 9, "RLIMIT_LOCKS": 10, "RLIMIT_SIGPENDING": 11,
@@ -92,7 +92,7 @@ SOCKET_OPTIONS = {
     "SO_RCVTIMEO_NEW": 66, "SO_SNDTIMEO_NEW": 67,
 }  # fmt: skip
 # Where there are TCP sockets these two say yes and change nothing: the kernel takes them for wishes anyway, up to 8 MiB for
-# each socket since Linux 6.18, beyond what `SYSCTLS` in `container_policy` lets one hold.
+# each socket since Linux 6.18, beyond what `SYSCTLS` in `container_options` lets one hold.
 BUFFER_SIZES = ("SO_SNDBUF", "SO_RCVBUF")
 # Options of internet sockets, by level. What some others are given the kernel keeps, up to 128 KiB for each socket, and it
 # counts for no container: keys, groups, what to send with every packet. An agent held gigabytes so within seconds. And of

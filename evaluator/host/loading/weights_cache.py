@@ -20,7 +20,7 @@ from evaluator.model.config.submission import WeightsFile
 from evaluator.model.records.verdict import Verdict
 
 if TYPE_CHECKING:
-    from evaluator.host.public_https import PublicHttps
+    from evaluator.host.public_download import PublicDownloader
 
 # The first line of a Git LFS pointer, new and old, and the size that its specification keeps it below.
 _POINTER_LINES = (b"version https://git-lfs.github.com/spec/v", b"version https://hawser.github.com/spec/v")
@@ -74,7 +74,7 @@ class WeightsCache:
     """A folder of files, each named by its SHA-256."""
 
     folder: Path = field(default_factory=lambda: cache_folder("weights"))
-    https: "PublicHttps | None" = None
+    https: "PublicDownloader | None" = None
     """How addresses are reached; None for the public internet."""
     other_host_answers: Callable[[], bool] = other_host_answers
     """Whether another host of such files answers here."""
@@ -101,9 +101,9 @@ class WeightsCache:
         if not lacking:
             return False
         # Imported late: few agents need it, and TLS takes long to import.
-        from evaluator.host.public_https import PublicHttps
+        from evaluator.host.public_download import PublicDownloader
 
-        https = self.https or PublicHttps()
+        https = self.https or PublicDownloader()
         until = time.monotonic() + https.seconds
         asked = [self._download(weights, replace(https, until=until)) for weights in lacking]
         return not all(map(_are_common, asked))
@@ -144,7 +144,7 @@ class WeightsCache:
             self.path(weights.sha256).unlink(missing_ok=True)
             raise AgentFault(Verdict.INTERNAL_ERROR, f"the copy of {weights.file} here was damaged; it is fetched again")
 
-    def _download(self, weights: WeightsFile, https: "PublicHttps") -> list[str]:
+    def _download(self, weights: WeightsFile, https: "PublicDownloader") -> list[str]:
         """Fetch a file; returns the addresses that were asked, those of redirects included."""
         asked: list[str] = []
         with self._incoming(weights) as incoming:

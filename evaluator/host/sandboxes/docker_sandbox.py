@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.host.docker import agent_image
-from evaluator.host.docker.container_policy import START_CPUS, ContainerOptions
+from evaluator.host.docker.container_options import START_CPUS, ContainerOptions
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.docker.gvisor_runtime import GVISOR_RUNTIME
@@ -23,6 +23,7 @@ from evaluator.host.docker.hidden_files import replacement_files
 from evaluator.host.docker.registry_client import is_common
 from evaluator.host.errors import AgentFault, MachineFault, RegistryFault, SandboxClosed
 from evaluator.host.process_owner import scratch_prefix
+from evaluator.host.sandboxes.agent_log import AgentLog
 from evaluator.host.sandboxes.channel import (
     TICK_SECONDS,
     ByteStream,
@@ -32,7 +33,7 @@ from evaluator.host.sandboxes.channel import (
     listen,
     send_all,
 )
-from evaluator.host.sandboxes.resource_watchdog import MOST_SOCKETS, BoundedLog, ResourceWatchdog
+from evaluator.host.sandboxes.resource_watchdog import MOST_SOCKETS, ResourceWatchdog
 from evaluator.host.sandboxes.sandbox import (
     ExitError,
     SandboxSpec,
@@ -72,7 +73,7 @@ class Demultiplexer:
             yield self._stream, piece
 
 
-def drain_log(connection: socket.socket, log: BoundedLog) -> threading.Thread:
+def drain_log(connection: socket.socket, log: AgentLog) -> threading.Thread:
     """Read both output streams into the log, in a thread, until the container closes them."""
 
     def run() -> None:
@@ -91,7 +92,7 @@ def drain_log(connection: socket.socket, log: BoundedLog) -> threading.Thread:
 class ContainerStream:
     """The channel over standard input and output, for engines that a mounted socket does not reach."""
 
-    def __init__(self, connection: socket.socket, log: BoundedLog) -> None:
+    def __init__(self, connection: socket.socket, log: AgentLog) -> None:
         connection.settimeout(TICK_SECONDS)
         self.spin = 0.0
         self._connection = connection
@@ -214,7 +215,7 @@ class DockerSandbox:
         self._own = spec.image
         self._limits = spec.limits
         self._over_socket = config.over_socket
-        self._log = BoundedLog(spec.limits.log_kib * 1024, self._kill)
+        self._log = AgentLog(spec.limits.log_kib * 1024, self._kill)
         self._id: str | None = None
         self._killers: list[threading.Thread] = []
         self._listener: socket.socket | None = None

@@ -22,8 +22,9 @@ from evaluator import signals
 from evaluator.host.digests.image_files import sandbox_sources
 from evaluator.host.errors import AgentFault, MachineFault
 from evaluator.host.process_owner import abandoned_names, remove_folder, scratch_prefix
+from evaluator.host.sandboxes.agent_log import AgentLog
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, accept, listen
-from evaluator.host.sandboxes.resource_watchdog import BoundedLog, ResourceWatchdog
+from evaluator.host.sandboxes.resource_watchdog import ResourceWatchdog
 from evaluator.host.sandboxes.sandbox import SandboxSpec, exit_fault
 from evaluator.host.usage import CONTROL_GROUPS, CONTROLLERS, MIB, Usage, group_usage, read_fields
 from evaluator.model.config.limits import Limits
@@ -140,7 +141,7 @@ class ProcessSandbox:
 
     def __init__(self, spec: SandboxSpec) -> None:
         self._limits = spec.limits
-        self._log = BoundedLog(spec.limits.log_kib * 1024, self._kill)
+        self._log = AgentLog(spec.limits.log_kib * 1024, self._kill)
         self._watch = ResourceWatchdog(spec.limits, self._measure, self._kill, spec.wall_seconds)
         self._stream: SocketStream | None = None
         self._scratch = Path(tempfile.mkdtemp(prefix=scratch_prefix("sandbox")))

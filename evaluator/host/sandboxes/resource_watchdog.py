@@ -13,7 +13,6 @@ from evaluator.host.usage import MIB, Usage
 from evaluator.model.config.limits import Limits
 from evaluator.model.records.verdict import Verdict
 
-KEPT_LOG_BYTES = 1 << 16
 PERIOD_SECONDS = 1.0
 # Where sockets are counted, since an agent can fill hundreds in a second.
 SHORT_PERIOD_SECONDS = 0.2
@@ -22,35 +21,8 @@ LONGEST_PERIOD_SECONDS = 120.0
 FIRST_PAUSE_SECONDS = 0.05
 # No control group counts the connections that nobody has accepted, nor what waits in a socket's queue of errors: an agent
 # with `loopback` held 875 MiB beside 19 that were counted within seven processor seconds, and could go on. `SYSCTLS` in
-# `container_policy` limits what one socket may hold.
+# `container_options` limits what one socket may hold.
 MOST_SOCKETS = 512
-
-
-class BoundedLog:
-    """The end of an output, and whether it exceeded the limit."""
-
-    def __init__(self, limit: int, on_overflow: Callable[[], None]) -> None:
-        self._limit = limit
-        self._on_overflow = on_overflow
-        self._tail = b""
-        self._total = 0
-        self._lock = threading.Lock()
-        self.overflown = False
-
-    def write(self, data: bytes) -> None:
-        """Add output; the first time it exceeds the limit, call `on_overflow`."""
-        with self._lock:
-            self._total += len(data)
-            self._tail = (self._tail + data)[-KEPT_LOG_BYTES:]
-            first = self._total > self._limit and not self.overflown
-            self.overflown = self.overflown or first
-        if first:
-            self._on_overflow()
-
-    def tail(self) -> str:
-        """The end of the output as text."""
-        with self._lock:
-            return self._tail.decode("utf-8", "replace")
 
 
 class ResourceWatchdog:

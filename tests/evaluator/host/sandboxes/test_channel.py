@@ -14,9 +14,9 @@ import pytest
 
 from evaluator import wire
 from evaluator.host.errors import AgentFault, SandboxClosed
+from evaluator.host.sandboxes.agent_log import AgentLog
 from evaluator.host.sandboxes.channel import ByteStream, SocketStream, clean_text, parse_error_frame, read_body, read_json
 from evaluator.host.sandboxes.docker_sandbox import STDOUT, ContainerStream, Demultiplexer
-from evaluator.host.sandboxes.resource_watchdog import BoundedLog
 from evaluator.model.records.verdict import Verdict
 
 
@@ -105,7 +105,7 @@ def test_every_wrong_answer_is_a_verdict(pair: tuple[SocketStream, socket.socket
 
 STREAMS: list[tuple[Callable[[socket.socket], ByteStream], bytes]] = [
     (SocketStream, b"1"),
-    (lambda ours: ContainerStream(ours, BoundedLog(100, lambda: None)), struct.pack(">BxxxI", STDOUT, 1) + b"1"),
+    (lambda ours: ContainerStream(ours, AgentLog(100, lambda: None)), struct.pack(">BxxxI", STDOUT, 1) + b"1"),
 ]
 
 
@@ -186,7 +186,7 @@ def test_the_engines_stream_is_cut_wherever_it_breaks() -> None:
 
 def test_a_log_calls_once_when_it_is_too_long_and_keeps_its_end() -> None:
     calls: list[int] = []
-    log = BoundedLog(10, lambda: calls.append(1))
+    log = AgentLog(10, lambda: calls.append(1))
 
     for _ in range(5):
         log.write(b"12345")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.docker.container_policy import SYSCTLS, ContainerOptions, locked_down
+from evaluator.host.docker.container_options import SYSCTLS, ContainerOptions, locked_down
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.sandboxes.docker_sandbox import REMOVAL, DockerConfig, DockerSandbox
 from evaluator.host.sandboxes.resource_watchdog import MOST_SOCKETS, ResourceWatchdog

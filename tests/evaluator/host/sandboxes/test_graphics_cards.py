@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.host import machine
 from evaluator.host.docker import engine as engine_module
-from evaluator.host.docker.container_policy import ContainerOptions, gpu_requests
+from evaluator.host.docker.container_options import ContainerOptions, gpu_requests
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.gvisor_runtime import RUNTIME_ARGUMENTS, gpus_fault
 from evaluator.host.machine import gpu_models, graphics_cards, machine_digest

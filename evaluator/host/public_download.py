@@ -59,7 +59,7 @@ def resolve(host: str, port: int) -> list[str]:
 class _PinnedConnection(http.client.HTTPSConnection):
     """A connection to one IP address, whose certificate must be the host's."""
 
-    def __init__(self, host: str, address: str, source: "PublicHttps", seconds: float) -> None:
+    def __init__(self, host: str, address: str, source: "PublicDownloader", seconds: float) -> None:
         super().__init__(host, source.port, timeout=min(_CONNECT_SECONDS, seconds))
         self._address, self._source = address, source
         self._connected: ssl.SSLSocket | None = None
@@ -97,7 +97,7 @@ class _PinnedConnection(http.client.HTTPSConnection):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublicHttps:
+class PublicDownloader:
     """How addresses are reached; tests, which serve from this machine, make one of their own."""
 
     permits: Callable[[str], bool] = is_public

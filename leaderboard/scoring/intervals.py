@@ -242,7 +242,8 @@ def _spread(
 ) -> tuple[Floats, Floats, Floats]:
     """The standard error of each row's score, its degrees of freedom plus one, and the skewness, 0 unless it is a mean.
 
-    Values that are all equal do not make a few episodes certain: below `MIN_EQUAL_VALUES` of them the error is infinite.
+    Values that are all equal do not make a few episodes certain: below `MIN_EQUAL_VALUES` of them the error is infinite. An
+    interquartile mean cuts the pseudo-episodes off, so they are none of these values.
 
     Args:
         sample: ascending values, shape (rows, values).
@@ -264,7 +265,8 @@ def _spread(
         variance = np.where(squares > 0, squares / count, 1)
         cubes, scale = bias * row_sums(deviations * deviations * deviations) / count, variance * np.sqrt(variance)
         skewness = np.divide(cubes, scale, out=np.zeros_like(cubes), where=scale > 0)  # a cube may underflow
-    is_unknown = (size < 2) | ((squares == 0) & (count < MIN_EQUAL_VALUES))
+    episodes = count - 2 if task.bounds else count
+    is_unknown = (size < 2) | ((squares == 0) & (episodes < MIN_EQUAL_VALUES))
     return np.where(is_unknown, np.inf, error), np.full(len(sample), float(size)), skewness
 
 

@@ -212,6 +212,11 @@ def test_a_few_equal_returns_are_not_certainty():
     assert not told_apart([9.0] * 5, [1.0] * 5)
 
 
+@pytest.mark.parametrize("episodes", [4, 8, 9])
+def test_bounds_do_not_make_a_few_equal_returns_certainty(episodes: int):
+    assert not told_apart([9.0] * episodes, [1.0] * episodes, bounds=(0, 10), score="iqm")
+
+
 def test_different_constants_are_told_apart():
     assert told_apart([1.0] * 10, [2.0] * 10)
     assert not told_apart([2.0] * 10, [2.0] * 10)

@@ -26,6 +26,8 @@ class RemoteVectorEnv(VectorEnv):
 
     def __init__(self, link: RefereeLink, num_envs: int, autoreset_mode: AutoresetMode) -> None:
         super().__init__()
+        if num_envs < 1:
+            raise gymnasium.error.Error(f"num_envs is {num_envs}; it must be at least 1")
         self._link = link
         self.num_envs = num_envs
         self.metadata = {"render_modes": [], "autoreset_mode": autoreset_mode}

@@ -237,12 +237,15 @@ def verify_command(
 
 
 def preview_command(agents: Iterable[AgentReport], head_sha: str) -> Markup | None:
-    """The command that repeats the preview; names that are not safe in a shell are left out."""
+    """The command that repeats the preview; names that are not safe in a shell are left out.
+
+    It names the sandbox: whoever looks at somebody else's agent must not run it without one because no engine answers.
+    """
     safe = [a for a in agents if LOGIN.fullmatch(a.login) and AGENT.fullmatch(a.agent)]
     if not safe or not re.fullmatch(r"[0-9a-f]{40}", head_sha):
         return None
-    command = "check" if all(agent.faults for agent in safe) else "evaluate"
-    commands = "; ".join(f"pullrank {command} submissions/{agent.login}/{agent.agent}" for agent in safe)
+    command, sandbox = ("check", "") if all(agent.faults for agent in safe) else ("evaluate", " --sandbox docker")
+    commands = "; ".join(f"pullrank {command} submissions/{agent.login}/{agent.agent}{sandbox}" for agent in safe)
     return Markup(f"git fetch origin {head_sha} && git switch --detach FETCH_HEAD && {commands}")
 
 

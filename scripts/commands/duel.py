@@ -34,6 +34,7 @@ def run(
     _check_names(*sides)
     changed_task = _with_matches(task, matches)
     runner = DuelRunner(evaluator=open_evaluator(checkout, sandbox))
+    runner.evaluator.check_owners(sides)
     for side in sides:
         runner.evaluator.check_extras(side)
     request = runner.request(*sides, changed_task)

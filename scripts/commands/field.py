@@ -17,9 +17,11 @@ def run(folder: AgentArgument, task: OnlyTasks = None, sandbox: LocalSandbox = "
     entry, tasks = find_chosen(checkout, folder, task)
     evaluator, options = open_evaluator(checkout, sandbox), RunOptions(store=checkout.store, quiet=False)
     evaluator.check_extras(entry)
+    games = [each for each in tasks if each.game is not None]
+    if games:
+        evaluator.check_owners([entry, *checkout.read_all()[0]])
     solo = [(entry, each) for each in tasks if each.game is None]
     results = [result for result, _ in evaluate_locally(evaluator, solo, options)]
-    games = [each for each in tasks if each.game is not None]
     duels = [duel for duel, _ in play_everybody(DuelRunner(evaluator=evaluator), entry, games, options)]
     print_places(checkout, entry, results, duels)
     if exit_code_of(entry, results, duels) != OK:

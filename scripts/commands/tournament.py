@@ -30,6 +30,7 @@ def run(
     players, faults = eligible_players(checkout)
     for line in faults:
         say(line)
+    runner.evaluator.check_owners(players)
     summary = play_tournament(runner, players, games, quiet=as_json, at_once=at_once)
     standings = recorded_standings(checkout, official=False, tasks=[task.id for task in games])
     if as_json:

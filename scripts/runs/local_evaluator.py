@@ -7,7 +7,7 @@ import hashlib
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -22,6 +22,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.parse import Record, parse_result
 from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, result_path
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.store import RECORD_ENDING, ResultStore
 from scripts.console import OUR_FAULT, USAGE, CommandError, say, stderr_console
 from scripts.repository.checkout import AgentFolder, Checkout, base_image
@@ -103,6 +104,17 @@ class Evaluator:
         """
         if fault := self.sandbox.prepare(entry.folder.submission.needs):
             raise CommandError(OUR_FAULT, f"{entry.shown}: {fault}")
+
+    def check_owners(self, entries: Iterable[AgentFolder]) -> None:
+        """Refuse agents that others wrote where nothing would keep them from this user's files.
+
+        Raises:
+            CommandError: they are of several people, and `auto` found no container engine.
+        """
+        owners = {entry.login.casefold() for entry in entries} - {EXAMPLES_LOGIN}
+        if self.sandbox.is_fallback and len(owners) > 1:
+            what = f"agents of {len(owners)} people would run without a security boundary, and could read your files"
+            raise CommandError(USAGE, f"{what}; start Docker, or write --sandbox process where you trust all of them")
 
     def run(self, request: "EvaluationRequest", report: "ReportProgress") -> tuple[Result, bytes | None]:
         """Evaluate; returns the result and its trace."""

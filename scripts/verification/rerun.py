@@ -87,8 +87,12 @@ def rerun(
     by_version = {(*entry.name, entry.folder.digest): entry for entry in entries}
     folders = version_folders(entry.entry() for entry in entries)
 
+    involved: list[AgentFolder] = []
+
     def find_entry(side: Result | PlayerRecord) -> AgentFolder | None:
-        return by_version.get((*folders.of(side), side.submission_digest))
+        entry = by_version.get((*folders.of(side), side.submission_digest))
+        involved.extend([entry] if entry else [])
+        return entry
 
     runner = DuelRunner(evaluator=evaluator)
     duels = {str(path) for path in evaluator.checkout.store.duel_files()}
@@ -104,6 +108,7 @@ def rerun(
                 continue
             jobs.append(job)
             positions.append(position)
+    evaluator.check_owners(involved)
     judged = list(verifications)
     for index, (status, reasons) in run_jobs(jobs, at_once, quiet=quiet):
         verification = verifications[positions[index]]

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evaluator.host.errors import SandboxError
@@ -29,6 +29,8 @@ class SelectedSandbox:
     """Identity of the base image, for the runtime digest; `process` where there is none."""
     notice: str | None
     """What the user should know about the choice."""
+    is_fallback: bool = False
+    """Whether it is no security boundary, and nobody asked for it by name."""
     gpus: Devices | None = None
     """The graphics cards that agents are handed, if some are wanted."""
     gpus_fault: str | None = None
@@ -67,7 +69,7 @@ def select_sandbox(choice: str, base: str, tell: Say, *, over_socket: bool | Non
     except SandboxError as error:
         if choice != "auto":
             raise
-        return process_sandbox(f"{error}. {PROCESS_NOTICE}", gpus)
+        return replace(process_sandbox(f"{error}. {PROCESS_NOTICE}", gpus), is_fallback=True)
 
 
 def _handed_gpus(engine: "Engine", image: str, kind: SandboxKind, gpus: int) -> dict[str, Any]:

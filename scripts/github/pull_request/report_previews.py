@@ -49,6 +49,7 @@ from scripts.github.pull_request.judge_preview import (
 )
 from scripts.github.pull_request.label_and_status import (
     FINAL_STATES,
+    OK_LABEL,
     REVIEW_LABEL,
     Outcome,
     StatusState,
@@ -223,6 +224,9 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
                 status = _own_status(context, snapshot)
                 if status is not None and status.state == StatusState.SUCCESS:
                     passed.append((pull, status))
+                elif is_complete and OK_LABEL in pull.labels:
+                    # Its author went back to a commit that had been told: label and comment are of the better one between.
+                    status = None
                 # What failed on our side is told again by whoever makes it run again.
                 is_failed = status is not None and status.state == StatusState.ERROR
                 is_looked_at = is_complete or not is_failed or pull.head_sha == own_head

@@ -182,6 +182,7 @@ def test_a_passed_preview_says_all_it_must() -> None:
     assert "**Preview: public seeds; the official score is computed after merge**" in body
     line = (
         f"git fetch origin {made.HEAD} && git switch --detach FETCH_HEAD && pullrank evaluate submissions/alice/angle-rule"
+        " --sandbox docker"
     )
     assert f"```sh\n{line}\n```" in body
     assert "12.1 s of 300 s | 88.0 MiB of 512 MiB" in body

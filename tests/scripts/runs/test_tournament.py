@@ -3,12 +3,14 @@
 import json
 import os
 import pty
+import shutil
 import signal
 import time
 from pathlib import Path
 
 import pytest
 
+from scripts.console import USAGE
 from tests.scripts.checkouts import CRASHING, ILLEGAL, LAST_LEGAL, LEGAL, duels, game_board, records, run, start, submit
 
 TICTACTOE = ("tournament", "--game", "tictactoe", "--sandbox", "process")
@@ -45,6 +47,47 @@ def test_a_newcomer_costs_its_own_duels_and_no_other(board: Path) -> None:
     assert "3 duels of 12 matches held, 3 recorded before." in err
     assert "won–drawn–lost" in out
     assert json.loads(run(board, *TICTACTOE, "--json")[1])["held"] == 0
+
+
+@pytest.mark.attack(
+    "players_where_no_engine_answers", family="supply", outcome="refused before anything of them runs",
+    tries="Waits in a player's folder for whoever plays the tournament, measures the field or runs records again while no "
+    "container engine answers, and reads that person's files.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("tournament",), ("field", "submissions/bob/mine"), ("verify", "--rerun"),
+        ("duel", "submissions/bob/mine", "submissions/alice/spy", "--game", "tictactoe"),
+    ],
+)  # fmt: skip
+def test_several_peoples_agents_never_fall_back_to_no_sandbox(
+    board: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    """A note was said, and all of them ran with the rights of whoever had asked for no sandbox at all."""
+    submit(board, "mine", LAST_LEGAL, login="bob")
+    submit(board, "spy", f"open({str(tmp_path / 'seen')!r}, 'a').close()\n{LEGAL}")
+    assert run(board, *TICTACTOE)[0] == 0  # Who names the sandbox gets it.
+    (tmp_path / "seen").unlink()
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere")
+    if command[0] != "verify":
+        shutil.rmtree(board / "results")
+
+    code, _, err = run(board, *command)
+
+    assert not (tmp_path / "seen").exists()
+    assert code == USAGE
+    assert "agents of 2 people would run without a security boundary" in err
+
+
+def test_ones_own_agents_are_played_without_an_engine(board: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    submit(board, "last", LAST_LEGAL)
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere")
+
+    code, _, err = run(board, "tournament")
+
+    assert code == 0
+    assert "no security boundary" in err
 
 
 def test_ratings_are_a_document_and_a_table(board: Path) -> None:

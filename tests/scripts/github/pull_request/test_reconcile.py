@@ -389,6 +389,34 @@ def test_attack_1_a_lost_report_of_a_changed_evaluator_is_no_score(scene: Scene)
 
 
 @pytest.mark.attack(
+    "label_of_the_commit_between", family="bot", outcome="the hourly run takes the label and the score back",
+    tries="Is refused for changing the evaluator, is found good with another commit, and goes back to the refused one while "
+    "nobody is told that a run began, or GitHub starts none.",
+)  # fmt: skip
+@pytest.mark.parametrize("has_run", [True, False])
+def test_who_goes_back_to_a_refused_commit_keeps_no_good_label(scene: Scene, has_run: bool) -> None:
+    """A refusal is final, so this commit was never looked at again: `preview-ok` and a score stood beside the failure."""
+    refused = scene.push({**agent_files("alice"), "evaluator/e.py": b"score = 1e9\n"})
+    if has_run:
+        scene.ran(31, content=previewed(scene, refused))
+    settle(scene)
+    good = scene.bring()
+    scene.ran(32, content=previewed(scene, good))
+    settle(scene)
+    assert scene.world.labelled[7] == ["preview-ok"]
+    scene.world.pulls[7].head_sha = refused
+
+    settle(scene)
+
+    assert scene.world.labelled[7] == ["needs-review"]
+    (body,) = scene.bodies()
+    assert "evaluator/e.py" in body
+    scene.standin.calls.clear()
+    settle(scene)
+    assert scene.standin.writes() == []
+
+
+@pytest.mark.attack(
     "failures_that_hide_others", family="bot", outcome="the board's own come first",
     tries="Breaks the previews of a hundred pull requests, so that the bot's issue has no room for what fails on the board.",
 )  # fmt: skip

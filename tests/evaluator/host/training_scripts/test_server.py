@@ -268,7 +268,8 @@ def test_seeds_options_and_other_environments_are_noticed_and_the_episodes_are_t
     [
         "make(sys.argv[1], is_slippery=False)", "make(sys.argv[1], render_mode='human')",
         "make(sys.argv[1], max_episode_steps=9)", "make_vec(sys.argv[1], num_envs=2, is_slippery=False)",
-        "make_vec(sys.argv[1], num_envs=2, wrappers=[lambda env: env])", "make_vec(sys.argv[1], num_envs=2000)", "make_vec(sys.argv[1], num_envs=0)",
+        "make_vec(sys.argv[1], num_envs=2, wrappers=[lambda env: env])", "make_vec(sys.argv[1], num_envs=2000)",
+        "make_vec(sys.argv[1], num_envs=0)",
         "make(gym.envs.registration.EnvSpec('FrozenLake-v1', kwargs={'is_slippery': False}))",
         "make(sys.argv[1]).unwrapped.P",
     ],

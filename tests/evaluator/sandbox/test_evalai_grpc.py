@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.sandbox.adapters import evalai_grpc
 from evaluator.sandbox.adapters.evalai_grpc import BEGINNING_BYTES, END_BYTES, EnvironmentService, ProcessOutput
 
 
@@ -35,7 +34,8 @@ def test_much_is_cut_and_its_end_is_shown_when_it_fails(capfdbinary: pytest.Capt
 def test_a_process_that_was_prepared_starts_anew_where_the_evaluation_goes_on_with_a_later_episode(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evalai_grpc, "SERVICE_ADDRESS", "localhost:0")
+    # No gRPC in the tests' own process: its threads would write into what later tests capture.
+    monkeypatch.setattr(EnvironmentService, "_serve", lambda self: None)
     agent = tmp_path / "agent.py"
     agent.write_text("import random\nwith open('draws', 'a') as file:\n    print(random.random(), file=file)\n")
     service = EnvironmentService(agent)

@@ -24,7 +24,10 @@ _LINES = 20
 
 def run(
     login: Annotated[str, typer.Argument(help="The GitHub login of the person.")],
-    push: Annotated[bool, typer.Option("--push", help="Also change origin's data branches.")] = False,
+    push: Annotated[bool, typer.Option("--push", help="Also change origin's data branches; needs --account.")] = False,
+    account: Annotated[
+        int | None, typer.Option(help="The person's account number at GitHub, from api.github.com/users/LOGIN.")
+    ] = None,
     token: Annotated[str, typer.Option(envvar="GITHUB_TOKEN", help="For --push; needs write access to contents.")] = "",
     server: ServerAddress = GITHUB_SERVER,
 ) -> int:
@@ -32,7 +35,7 @@ def run(
     checkout, now = open_checkout(Path.cwd()), datetime.now(UTC)
     if not LOGIN.fullmatch(login) or login.casefold() == EXAMPLES_LOGIN:
         raise CommandError(USAGE, f"{login[:60]!r} is no GitHub login; write it as in submissions/LOGIN")
-    plan = plan_erasure(checkout, login, now)
+    plan = plan_erasure(checkout, login, now, account=account, must_name_account=push)
     clone = GitRepository(checkout.root, Credentials(server_url=server, token=token) if token else None)
     if push:
         push_erasure(clone, plan, now)
@@ -49,7 +52,8 @@ def _say_what_is_left(clone: GitRepository, plan: ErasurePlan, login: str, *, pu
     say(f"1. Commit {MODERATION_FILE} and the removal of {SUBMISSIONS}/{login} on main, by a pull request of a maintainer.")
     say(
         "2. The branches of results, traces and weights are changed." if pushed else
-        "2. The branches of results and traces still name them: 'pullrank erase' with --push, before you commit step 1."
+        "2. The branches of results and traces still name them: 'pullrank erase' with --push and --account, before you "
+        "commit step 1."
     )  # fmt: skip
     if lines := _lines_with(clone, login):
         more = f" and {len(lines) - _LINES} more" if len(lines) > _LINES else ""

@@ -117,12 +117,21 @@ class ErasurePlan:
         return decrypt_trace(content, before, secret) if secret else content
 
 
-def plan_erasure(checkout: Checkout, login: str, now: datetime) -> ErasurePlan:
+def plan_erasure(
+    checkout: Checkout, login: str, now: datetime, *, account: int | None = None, must_name_account: bool = False
+) -> ErasurePlan:
     """What erasing a person would change; nothing is written.
 
+    Args:
+        checkout: the maintainer's clone, with its records.
+        login: whose name goes.
+        now: the time of the erasure.
+        account: the account number of who asks: a login that was given up can be taken by somebody else.
+        must_name_account: whether `account` is needed where records have such numbers.
+
     Raises:
-        CommandError: there is nothing of that login, it stands at the end of a season, somebody else's rank would move, or
-            moderation.yml takes no entry.
+        CommandError: there is nothing of that login, its records are of another account, it stands at the end of a season,
+            somebody else's rank would move, or moderation.yml takes no entry.
     """
     folded = login.casefold()
     results, duels = checkout.store.read()[0], checkout.store.read_duels()[0]
@@ -136,20 +145,16 @@ def plan_erasure(checkout: Checkout, login: str, now: datetime) -> ErasurePlan:
     agents = sorted({one.agent for one in named if one.login.casefold() == folded})
     if not agents:
         raise CommandError(USAGE, f"nothing here is of {login}; run 'pullrank recorded' first, or correct the login")
+    _refuse_other_accounts(
+        login, [*results, *(player for duel in duels for player in duel.players)], account, must_name_account
+    )
     _refuse_at_the_end(checkout, login, shown.entries)
     renaming = Renaming(
         login=folded,
         mark=_mark({one.login.casefold() for one in named}),
         agents={agent: f"agent-{number:02}" for number, agent in enumerate(agents, 1)},
     )
-    erasures = tuple(
-        Erasure(
-            login=renaming.mark, agent=renaming.agents[entry.agent], digest=entry.digest, since=now.strftime("%Y-%m-%d"),
-            script=entry.submission.kind is SubmissionKind.SCRIPT,
-        )
-        for entry in shown.entries
-        if entry.login.casefold() == folded and shown.moderation.exclusion_of(*entry.version) is None and not entry.baseline
-    )  # fmt: skip
+    erasures = _erasures(shown, renaming, now)
     after = _without_person(shown, renaming, erasures)
     _refuse_moved_ranks(
         _ranks(rank_recorded(shown, official=True), folded), _ranks(rank_recorded(after, official=True), renaming.mark)
@@ -162,6 +167,41 @@ def plan_erasure(checkout: Checkout, login: str, now: datetime) -> ErasurePlan:
         duels=tuple((duel, renaming.duel(duel)) for duel in duels if folded in _logins(duel)),
         seasons=checkout.seasons,
     )
+
+
+def _erasures(shown: StandingsInput, renaming: Renaming, now: datetime) -> tuple[Erasure, ...]:
+    """What keeps the places of the person's versions that rank."""
+    return tuple(
+        Erasure(
+            login=renaming.mark, agent=renaming.agents[entry.agent], digest=entry.digest, since=now.strftime("%Y-%m-%d"),
+            script=entry.submission.kind is SubmissionKind.SCRIPT,
+        )
+        for entry in shown.entries
+        if entry.login.casefold() == renaming.login
+        and shown.moderation.exclusion_of(*entry.version) is None
+        and not entry.baseline
+    )  # fmt: skip
+
+
+def _refuse_other_accounts(login: str, sides: Sequence[Result | PlayerRecord], account: int | None, must_name: bool) -> None:
+    """Refuse where the records under a login are not all of the account of who asks."""
+    numbers = {side.login_id for side in sides if side.login.casefold() == login.casefold()} - {None}
+    of_accounts = f"records of {login} are of account {' and '.join(map(str, sorted(numbers, key=str)))}"
+    if len(numbers) > 1:
+        raise CommandError(
+            USAGE,
+            f"{of_accounts}: the login changed hands, so nothing was changed; exclude or anonymise what the person asks for",
+        )
+    if numbers and account is None and must_name:
+        raise CommandError(
+            USAGE,
+            f"{of_accounts}, and a login can change hands; if that is the account of who asks, add --account with its "
+            f"number (the id in https://api.github.com/users/{login})",
+        )
+    if numbers and account is not None and account not in numbers:
+        raise CommandError(
+            USAGE, f"{of_accounts}, not {account}: the login was somebody else's then, so nothing was changed"
+        )
 
 
 def _refuse_at_the_end(checkout: Checkout, login: str, entries: Sequence[Entry]) -> None:

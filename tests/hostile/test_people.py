@@ -135,6 +135,24 @@ def test_owners_are_evaluated_in_turns(tmp_path: Path) -> None:
 
 
 @pytest.mark.attack(
+    "new_agents_while_all_are_measured_again", family="people", outcome="three of them come first",
+    tries="Enters two hundred agents when a season begins, so that nobody else's agent is measured again for days.",
+)  # fmt: skip
+def test_new_agents_of_an_owner_come_first_only_by_threes() -> None:
+    rules = make.challenge(make.task())
+    measurement = MeasurementContext(runtime_digest=make.digest("runtime"), beacon="test")
+    honest = [make.entry(name) for name in ("alice", "bob", "carol")]
+    old = [make.result(entry, [1.0], season="earlier") for entry in honest]
+    entries = [*honest, *(make.entry("0mallory", agent=f"a{number:03}") for number in range(200)), make.entry("zoe")]
+
+    owners = [item.entry.login for item in in_turns(missing_work(rules, entries, old, measurement, []))]
+
+    assert sorted(owners[:4]) == ["0mallory"] * 3 + ["zoe"]
+    assert {"alice", "bob", "carol"} <= set(owners[:12])
+    assert len(owners) == 204
+
+
+@pytest.mark.attack(
     "players_that_fill_rivals_turns", family="people", outcome="rivals meet each other first",
     tries="Enters many players that meet all others, so that their matches with them are taken for the others' own turns.",
 )  # fmt: skip

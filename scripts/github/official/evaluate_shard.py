@@ -2,8 +2,9 @@
 
 import json
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -23,6 +24,7 @@ from evaluator.model.identifiers import CommitSha, Digest
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result, Tier
 from leaderboard.core.entry import Entry
+from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.store import ResultStore, write_atomically
 from leaderboard.planning.missing_work import DuelWorkItem, WorkItem
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
@@ -99,13 +101,9 @@ def evaluate_shard(
     items = work.shard(assignment.shard)
     _write_claim(out, assignment, items)
     store = record_store(out)
-    begun, runner = clock(), DuelRunner(evaluator=evaluator)
-
-    def may_start(batch: Sequence[RoundWorkItem], index: int) -> bool:
-        longest = longest_seconds(work.challenge.limits, is_duel=isinstance(batch[index], DuelWorkItem))
-        # If the limits exceed the step, evaluations may still start within the time the shard was packed for.
-        return clock() - begun <= max(JOB_STEP_SECONDS - longest, work.challenge.runners.shard_seconds)
-
+    shard_time = _ShardTime(limits=work.challenge.limits, share=work.challenge.runners.shard_seconds, clock=clock)
+    shard_time.begin(items)
+    runner = DuelRunner(evaluator=evaluator)
     _warm_images(evaluator, items)
     if is_sealed:
         at_once = 1  # All play the same episodes: who runs beside another could be told of them, by timing alone.
@@ -114,7 +112,8 @@ def evaluate_shard(
     for batch in in_batches(items):
         jobs = [_job(official, runner, work, item) for item in batch]
         try:
-            for _, played in run_jobs(jobs, at_once, quiet=is_sealed, may_start=partial(may_start, batch)):
+            for index, played in run_jobs(jobs, at_once, quiet=is_sealed, may_start=partial(shard_time.may_start, batch)):
+                shard_time.end(batch[index])
                 played_count += 1
                 try:
                     line = _record(store, played)
@@ -125,11 +124,74 @@ def evaluate_shard(
                     say(line)
         except CommandError as error:  # What ends one batch must not keep the next ones from being played.
             faults.append(str(error))
+        for item in batch:  # Also what failed.
+            shard_time.end(item)
     if faults:
         raise CommandError(OUR_FAULT, *faults)
     if played_count < len(items):
-        say(f"Time is up; {len(items) - played_count} evaluations are left for the next round.")
+        say(f"{len(items) - played_count} evaluations are left for the next round: time is up, or others' work came first.")
     return played_count
+
+
+@dataclass(kw_only=True)
+class _ShardTime:
+    """What may still be started in the time of a shard.
+
+    Work is packed by the time that is expected of it. An owner whose agents use up all of that alone starts nothing more
+    while somebody else's work waits, such as for files to fetch, which is played last: they could keep it waiting forever.
+    """
+
+    limits: Limits
+    share: float
+    """The seconds that the shard was packed for: the most that one owner uses before the others."""
+    clock: Callable[[], float]
+    _begun: float = 0.0
+    _owners: dict[str, str] = field(default_factory=dict)
+    """By key, whose time each item uses."""
+    _waiting: set[str] = field(default_factory=set)
+    """The keys of what is neither started nor left out."""
+    _used: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    """By owner, in seconds."""
+    _started: dict[str, float] = field(default_factory=dict)
+    """When each item that is played was started, by key."""
+
+    def begin(self, items: Sequence[RoundWorkItem]) -> None:
+        """Start the clock for these."""
+        self._begun = self.clock()
+        counts = Counter(login for item in items for login in {player.name.login for player in item.players})
+        del counts[EXAMPLES_LOGIN]
+        for item in items:  # A duel uses the time of whom more of this work is of.
+            owner = max({player.name.login for player in item.players}, key=lambda login: (counts[login], login))
+            self._owners[item.wanted.key()] = owner
+        self._waiting = set(self._owners)
+
+    def may_start(self, batch: Sequence[RoundWorkItem], index: int) -> bool:
+        """Whether an item is started now; otherwise it is left out."""
+        now, key = self.clock(), batch[index].wanted.key()
+        owner = self._owners[key]
+        self._waiting.discard(key)
+        longest = longest_seconds(self.limits, is_duel=isinstance(batch[index], DuelWorkItem))
+        # If the limits exceed the step, evaluations may still start within the time the shard was packed for.
+        is_in_time = now - self._begun <= max(JOB_STEP_SECONDS - longest, self.share)
+        if not is_in_time or (self._is_over(owner, now) and self._others_wait(owner, now)):
+            return False
+        self._started[key] = now
+        return True
+
+    def end(self, item: RoundWorkItem) -> None:
+        """Count the time of an item; one that was not started is left out."""
+        key = item.wanted.key()
+        self._waiting.discard(key)
+        if key in self._started:
+            self._used[self._owners[key]] += self.clock() - self._started.pop(key)
+
+    def _is_over(self, owner: str, now: float) -> bool:
+        running = sum(now - since for key, since in self._started.items() if self._owners[key] == owner)
+        return owner != EXAMPLES_LOGIN and self._used[owner] + running > self.share
+
+    def _others_wait(self, owner: str, now: float) -> bool:
+        others = {self._owners[key] for key in self._waiting} - {owner}
+        return any(not self._is_over(other, now) for other in others)
 
 
 def in_batches(items: Iterable[RoundWorkItem]) -> list[list[RoundWorkItem]]:

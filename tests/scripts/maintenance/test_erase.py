@@ -32,6 +32,14 @@ TICTACTOE = Task(id="tictactoe", game="pettingzoo.classic.tictactoe_v3", matches
 SOURCE = "class Agent:\n    def act(self, observation):\n        return 0  # {}\n"
 
 
+PUSH = ("--push", "--account")
+
+
+def account(login: str) -> str:
+    """The number of somebody's account at GitHub."""
+    return str(int(samples.digest(login.casefold())[:6], 16))
+
+
 def git(folder: Path, *words: str) -> str:
     names = ("-c", "user.name=t", "-c", "user.email=t@t.invalid")
     return subprocess.run(["git", *names, *words], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
@@ -49,8 +57,8 @@ def record(root: Path, login: str, agent: str, score: float, **fields: Any) -> N
     entry = Entry(login=login, agent=agent, submission=Submission(name=agent, algorithm="x"), digest=folder.folder.digest)
     made = samples.result(
         entry, task, returns_around(score, 5, seed=int(score)), log_tail=f"{login} was here",
-        login_id=int(samples.digest(login)[:6], 16),
-        trace_sha256=None if fields.get("verdict") else samples.digest("trace"), **fields,
+        trace_sha256=None if fields.get("verdict") else samples.digest("trace"),
+        **{"login_id": int(account(login)), **fields},
     )  # fmt: skip
     ResultStore(results=root / "results", traces=root / "traces").write(made, b"trace")
 
@@ -100,7 +108,7 @@ def everything(root: Path) -> str:
 def test_the_name_goes_and_nobodys_rank_moves(board: Path) -> None:
     before = ranks(board)
     hashes = {json.loads(path.read_text())["self_sha256"] for path in board.glob("results/*/Bob/*/*.json")}
-    code, _, err = run(board, "erase", "bob", "--push")
+    code, _, err = run(board, "erase", "bob", *PUSH, account("bob"))
     assert code == 0, err
 
     [mark] = {item.login for item in parse_moderation((board / "moderation.yml").read_bytes()).erasures}
@@ -120,6 +128,39 @@ def test_the_name_goes_and_nobodys_rank_moves(board: Path) -> None:
         assert listed.count("ada/") == 1
     assert "git filter-repo --invert-paths --path submissions/bob/" in err
     assert run(board, "erase", "bob")[0] == 2
+
+
+@pytest.mark.attack(
+    "erasure_by_who_took_the_login", family="people", outcome="nothing is changed",
+    tries="Takes a login that somebody gave up, and asks to be forgotten, so that the other's records go.",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--push",), "add --account with its"),
+        (("--push", "--account", "7"), "not 7: the login was somebody else's then"),
+        (("--account", "7"), "not 7: the login was somebody else's then"),
+    ],
+)
+def test_records_of_another_account_are_not_erased(board: Path, words: tuple[str, ...], reason: str) -> None:
+    before, tips = everything(board), git(board, "ls-remote", "origin")
+
+    code, _, err = run(board, "erase", "bob", *words)
+
+    assert (code, reason in err) == (2, True), err
+    assert f"records of bob are of account {account('bob')}" in err
+    assert (everything(board), git(board, "ls-remote", "origin")) == (before, tips)
+
+
+def test_a_login_that_changed_hands_is_not_erased(board: Path) -> None:
+    record(board, "Bob", "other", 250.0, login_id=7)
+    before = everything(board)
+
+    for number in ("7", account("bob")):
+        code, _, err = run(board, "erase", "bob", "--account", number)
+
+        assert (code, "the login changed hands" in err) == (2, True), err
+    assert everything(board) == before
 
 
 def test_the_site_no_longer_names_them(board: Path) -> None:
@@ -269,7 +310,7 @@ def test_what_is_in_quarantine_stays_there(board: Path, in_game: bool, is_edited
     assert before
     assert not [row for row in before if row[0].casefold() == "bob"]
 
-    code, _, err = run(board, "erase", "bob", "--push")
+    code, _, err = run(board, "erase", "bob", *PUSH, account("bob"))
 
     assert code == 0, err
     assert show(board) == before
@@ -287,7 +328,7 @@ def test_whose_version_stands_at_the_end_is_erased_in_the_next_season(board: Pat
         record(board, login, "net", score, beacon=git(board, "rev-parse", "HEAD"))
     before = everything(board)
 
-    code, _, err = run(board, "erase", "ada", "--push")
+    code, _, err = run(board, "erase", "ada", *PUSH, account("ada"))
 
     assert (code, err.count("\n")) == (2, 1), err
     assert "nothing was changed" in err
@@ -300,7 +341,7 @@ def test_a_file_that_takes_no_entry_is_said_before_anything_changes(board: Path)
     (board / "moderation.yml").write_text("{exclusions: []}\n")
     before = everything(board)
 
-    code, _, err = run(board, "erase", "bob", "--push")
+    code, _, err = run(board, "erase", "bob", *PUSH, account("bob"))
 
     assert (code, err.count("\n")) == (2, 1), err
     assert everything(board) == before
@@ -375,7 +416,7 @@ def test_the_boards_copies_of_weights_go_but_for_those_of_others(board: Path) ->
         record(board, login, "net", 300.0)
     keep_copies(board, own, shared, older)
 
-    code, _, err = run(board, "erase", "bob", "--push")
+    code, _, err = run(board, "erase", "bob", *PUSH, account("bob"))
 
     assert code == 0, err
     assert git(board.parent / "origin.git", "ls-tree", "--name-only", "weights").splitlines() == [shared, older]
@@ -399,7 +440,7 @@ def test_weights_of_what_stood_at_the_end_stay(board: Path) -> None:
     git(board, "commit", "-qm", "later")
     keep_copies(board, rivals)
 
-    code, _, err = run(board, "erase", "eve", "--push")
+    code, _, err = run(board, "erase", "eve", *PUSH, account("eve"))
 
     assert code == 0, err
     assert git(board.parent / "origin.git", "ls-tree", "--name-only", "weights").splitlines() == [rivals]
@@ -454,7 +495,7 @@ def test_failed_attempts_of_duels_go_too(board: Path, numbers: tuple[int, ...]) 
     git(branch, "commit", "-qm", "tries")
     git(branch, "push", "-q", str(board.parent / "origin.git"), "HEAD")
 
-    assert run(board, "erase", "bob", "--push")[0] == 0
+    assert run(board, "erase", "bob", *PUSH, account("bob"))[0] == 0
 
     assert "bob" not in everything(board).casefold()
     listed = git(board.parent / "origin.git", "ls-tree", "-r", "--name-only", "results").splitlines()

@@ -3,9 +3,12 @@
 import errno
 import json
 import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -219,6 +222,47 @@ def test_who_names_no_files_to_fetch_is_played_before_those_who_do(tmp_path: Pat
     named = [sorted({(item.players[0].login, isinstance(item, DuelWorkItem)) for item in batch}) for batch in batches]
     assert named == [[("bob", False), ("bob", True)], [("aaa", False)], [("aaa", True)]]
     assert sum(map(len, batches)) == len(work.items)
+
+
+class Clock:
+    """A clock that the test sets; each evaluation of Mallory takes 5,000 seconds and anybody else's ten."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def play(self, jobs: Sequence[object], at_once: object, **options: Any) -> Iterator[tuple[int, object]]:
+        """In place of `run_jobs`."""
+        for index, job in enumerate(jobs):
+            if options["may_start"](index):
+                value = job.play(lambda progress: None)  # type: ignore[attr-defined]
+                self.now += 5_000.0 if value[0].login == "mallory" else 10.0
+                yield index, value
+
+
+@pytest.mark.attack(
+    "slow_agents_before_those_that_wait_for_files", family="people", outcome="others are played first",
+    tries="Enters agents that use up all of their time, so that those whose files are fetched never begin.",
+)  # fmt: skip
+@pytest.mark.parametrize("owner", ["mallory", "aaa"])
+def test_an_owner_of_slow_agents_lets_others_go_first(owner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    board, clock = make_board(tmp_path / "board"), Clock()
+    board.commit({"challenge.yml": CHALLENGE + b"runners: {at_once: 1, shard_minutes: 60}\n"} | agent_files("zoe"))
+    for number in range(4):
+        board.commit(agent_files(owner, f"a{number}", AGENT + b"# %d\n" % number))
+    board.push()
+    begun = plan_round(board, tmp_path)
+    monkeypatch.setattr(evaluate_shard, "run_jobs", clock.play)
+    # As if Zoe's files were to be fetched.
+    monkeypatch.setattr(
+        evaluate_shard,
+        "in_batches",
+        lambda items: [[i for i in items if (i.entry.login == "zoe") is last] for last in (False, True)],
+    )
+
+    evaluate_shard.evaluate_shard(begun.run, evaluator_of(board.path), begun.assignment(), begun.folder(), lambda: clock.now)
+
+    played = Counter(path.parent.parent.name for path in (begun.folder() / "results").glob("*/*/*/*.json"))
+    assert played == ({"mallory": 1, "zoe": 2} if owner == "mallory" else {"aaa": 8, "zoe": 2})
 
 
 @pytest.mark.parametrize(

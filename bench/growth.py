@@ -33,11 +33,11 @@ from leaderboard.build_standings import build_standings
 from scripts.cli import COLLECTOR
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
+from scripts.git.weights_branch import keep_weights
 from scripts.github.official.plan_shards import is_more_wanted, plan_shards
 from scripts.github.official.record_results import record_accepted
 from scripts.github.official.round_work import PLANNED_BRANCH, OfficialRun
 from scripts.repository.layout import record_store
-from scripts.runs.weights_branch import keep_weights
 from tests.github.world import NAME, OWNER, REPOSITORY_ID, World
 
 SIZES = (100, 1_000, 10_000)

@@ -24,6 +24,8 @@ ELO_SCALE = 400 / np.log(10)
 RATING_TOLERANCE = 1e-9
 # Pseudo-matches of the prior of γ.
 ORDER_PRIOR = 1.0
+# Ties against the anchor in the prior of a player that is placed after the core.
+PLACEMENT_PRIOR = 1.0
 # Players are compared in blocks of this many rows, which stay in the processor's cache.
 PLAYERS_AT_ONCE = 64
 
@@ -121,7 +123,7 @@ def fit_ratings(
     nu_prior = bool((core_matches.ties > 0).any()) and not bounds_ties(core_matches, players)
     ordered = bool(matches.first.any())
     fit = _shifted(_fit_core(core_matches, core, players, nu_prior=nu_prior, ordered=ordered), _mean_of(anchored, players))
-    priors = np.where(inside | is_passive, 0.0, 1.0)
+    priors = np.where(inside | is_passive, 0.0, PLACEMENT_PRIOR)
     if priors.any():
         fit = _shifted(_fit_others(fit, matches, priors, np.flatnonzero(priors)), _mean_of([anchor], players))
     fit, needed = _place_passive(fit, every, is_passive)
@@ -132,7 +134,7 @@ def fit_ratings(
 def _place_passive(fit: _Fit, matches: Matches, is_passive: Bools) -> tuple[_Fit, Floats]:
     """Place passive players by their matches against the others; returns also the priors that they needed."""
     mixed = matches.where(is_passive[matches.a] ^ is_passive[matches.b])
-    needed = np.where(is_passive & ~_has_both(mixed, len(is_passive)), 1.0, 0.0)
+    needed = np.where(is_passive & ~_has_both(mixed, len(is_passive)), PLACEMENT_PRIOR, 0.0)
     return (_fit_others(fit, mixed, needed, np.flatnonzero(is_passive)) if is_passive.any() else fit), needed
 
 

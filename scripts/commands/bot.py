@@ -34,8 +34,9 @@ from scripts.github.workflow.event import (
     read_workflow_environment,
 )
 from scripts.github.workflow.outputs import write_output
-from scripts.github.workflow.plan_context import padded_if_sealed, parse_plan_context, refuse_secret, season_secret
+from scripts.github.workflow.plan_context import parse_plan_context
 from scripts.github.workflow.release_files import write_release
+from scripts.github.workflow.sealed_jobs import padded_if_sealed, refuse_secret, required_secret
 from scripts.options import Jobs
 from scripts.pictures import episode_branch, render_episodes
 from scripts.repository.checkout import open_checkout
@@ -228,7 +229,7 @@ def evaluate(
     environment = _environment()
     work = replace(official_run_of_step(environment, os.environ, sandbox), plan_context=parse_plan_context(plan_context))
     checkout = open_checkout(environment.workspace.resolve())
-    season_secret(work.secret, checkout.challenge)  # before anything is built
+    required_secret(work.secret, checkout.challenge)  # before anything is built
     evaluator = open_evaluator(checkout, sandbox or checkout.challenge.runners.sandbox, official=True)
     assignment = evaluate_shard.ShardAssignment(sha=sha, results_sha=results_sha, shards=shards, shard=shard)
     with padded_if_sealed(checkout.challenge):

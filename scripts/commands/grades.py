@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from evaluator.model.config.phase import to_utc
-from leaderboard.api.grades import grade_rows, handed_in, rated_submissions, too_late
 from leaderboard.core.exclusions import EXAMPLES_LOGIN, is_official, without_quarantined
 from leaderboard.core.standings import FinalDraws, without_late_draws
 from leaderboard.core.version_folders import version_folders
+from leaderboard.grades import grade_rows, handed_in, rated_submissions, too_late
 from leaderboard.text.serialise import csv_text
 from scripts.console import OK, CommandError, print_json, say
 from scripts.git.beacons import beacon_order, final_entries, season_commits

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import random
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,6 +29,8 @@ NoteModel = TypeVar("NoteModel", bound=Frozen)
 DAMAGED_SHOWN = 20
 # What a small file takes of a disk, and the most of a stranger's that is held in memory at once.
 SMALLEST_FILE, BATCH_BYTES = 4096, 256 << 20
+# So often a small change is pushed where others push at the same time; for a round's results see `PushRetries`.
+MAX_PUSHES = 5
 BOT_IDENTITY = "github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>"
 # Git's messages if somebody else pushed first; other failures (a rule, a right, the network) are raised, not retried.
 _RACED = re.compile(
@@ -104,6 +108,20 @@ class DataBranches:
                 raise SecretsRefusedError(error.stderr) from error
             raise
         return True
+
+
+def _wait(attempt: int) -> None:
+    """Wait a random time that grows with the number of attempts, so that competing jobs do not retry together."""
+    time.sleep(random.uniform(0.1, min(8.0, 0.5 * 2**attempt)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushRetries:
+    """How often a round's results are pushed when others pushed first."""
+
+    tries: int = 100
+    pause: Callable[[int], None] = _wait
+    """Waits before the next push; takes the number of pushes so far."""
 
 
 def object_name(content: bytes) -> str:

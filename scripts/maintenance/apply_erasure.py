@@ -9,11 +9,11 @@ from leaderboard.text.urls import traces_branch_name
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import BranchCommit, DataBranches, open_branches
 from scripts.git.git_repository import GitRepository
+from scripts.git.weights_branch import drop_weights
 from scripts.maintenance.plan_erasure import ErasurePlan
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH, SUBMISSIONS
 from scripts.repository.moderation_file import MODERATION_FILE
-from scripts.runs.weights_branch import drop_weights
 
 _FAILED = re.compile(rf"{re.escape(RETRIED_INFIX)}\d{re.escape(RECORD_ENDING)}$")
 

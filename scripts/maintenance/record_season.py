@@ -5,13 +5,12 @@ from datetime import datetime
 
 from leaderboard.core.store import write_atomically
 from scripts.console import OUR_FAULT, CommandError
-from scripts.git.data_branches import BranchCommit, open_branches, read_recorded
+from scripts.git.data_branches import MAX_PUSHES, BranchCommit, open_branches, read_recorded
 from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
 from scripts.repository.season_file import SEASON_FILE, SeasonEntry, SeasonFile, parse_seasons
 
-MAX_PUSHES = 5
 SeasonChange = Callable[[SeasonEntry], SeasonEntry]
 """The season as it is to what it is afterwards; raises CommandError if it may not change so."""
 

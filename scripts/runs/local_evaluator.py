@@ -92,7 +92,7 @@ class Evaluator:
         """Take the board's own copies of an agent's weights, where it has some."""
         if folder.submission.weights:
             from scripts.git.git_repository import GitRepository
-            from scripts.runs.weights_branch import bring_weights
+            from scripts.git.weights_branch import bring_weights
 
             bring_weights(GitRepository(self.checkout.root), folder.submission.weights)
 

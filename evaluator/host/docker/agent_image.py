@@ -207,7 +207,8 @@ def _fault(words: str) -> AgentFault:
 
 
 AGENT_REPOSITORY = "pullrank-agent"
-PULL_SECONDS = 600
+# From the registry, and into the engine.
+IMAGE_FETCH_SECONDS = 600
 LOAD_SECONDS = 600
 # An image counts as that many at least: empty files are no bytes to the engine, but fill a disk's table of files.
 LEAST_IMAGE_MIB = 256
@@ -305,7 +306,7 @@ def _fetch(engine: Engine, reference: ImageReference, image_mib: int, wait: Call
         if wait is not None:
             _image_lock.release()
         try:
-            registry = Registry(reference, PULL_SECONDS)
+            registry = Registry(reference, IMAGE_FETCH_SECONDS)
             manifest, config = _fetch_manifest(registry, reference, engine.platform, image_mib)
             layers = [*_fetch_layers(registry, manifest, config, Path(folder), image_mib), TOP_LAYER]
         finally:

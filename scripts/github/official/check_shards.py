@@ -33,7 +33,7 @@ from scripts.github.official.record_results import amended_records, write_amende
 from scripts.github.official.round_work import OfficialRun, RoundWork, RoundWorkItem, read_round_work
 from scripts.github.official.shard_artifacts import READ_ERRORS, ShardFile, receive_shards
 from scripts.github.workflow.event import COMMIT_SHA
-from scripts.github.workflow.plan_context import season_secret
+from scripts.github.workflow.sealed_jobs import required_secret
 from scripts.repository.layout import record_store
 from scripts.repository.season_file import seal_result
 from scripts.verification.verify_records import VerificationJob, verify_jobs
@@ -164,7 +164,7 @@ class ExpectedRound:
             digests = item.wanted.submission_digests
             seeds = opening_seeds(wanted.season, wanted.beacon, digests, task.id, task.matches)
             return Duel.with_self_hash({**failed, "schema": DUEL_SCHEMA, "players": players, "seeds": seeds})
-        if secret := season_secret(self.official.secret, self.work.challenge):
+        if secret := required_secret(self.official.secret, self.work.challenge):
             seeds = secret.episode_seeds(wanted.season, task.id, task.counted)
         else:
             seeds = episode_seeds(wanted.season, wanted.beacon, item.wanted.submission_digest, task.id, task.counted)
@@ -279,7 +279,7 @@ def check_shards(
     """
     work = read_round_work(official, assignment.sha, assignment.results_sha)
     received = receive_shards(assignment, work, paths)
-    files, secret = received.files, season_secret(official.secret, work.challenge)
+    files, secret = received.files, required_secret(official.secret, work.challenge)
     facts = _gather_facts(official, work, [file.item for file in files])
     expected = ExpectedRound(official=official, work=work, facts=facts, now=now)
     with scratch_folder("opened") as place:

@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import Field
 
 from evaluator.host.attempts.attempt import MAX_ATTEMPTS
-from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
+from evaluator.host.docker.agent_image import IMAGE_FETCH_SECONDS, LOAD_SECONDS
 from evaluator.host.duels.evaluate_duel import WALL_FACTOR, WALL_SPARE, DuelRequest
 from evaluator.host.errors import SandboxError
 from evaluator.host.sandboxes.sandbox import START_SLOT_SECONDS
@@ -29,20 +29,20 @@ from leaderboard.core.store import ResultStore, write_atomically
 from leaderboard.planning.missing_work import DuelWorkItem, WorkItem
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
 from scripts.git.main_entries import submission_at
+from scripts.git.weights_branch import bring_weights
 from scripts.github.official.round_work import (
     OfficialRun,
     RoundWork,
     RoundWorkItem,
     read_round_work,
 )
-from scripts.github.workflow.plan_context import season_secret
+from scripts.github.workflow.sealed_jobs import required_secret
 from scripts.repository.checkout import AgentFolder
 from scripts.repository.layout import record_store
 from scripts.repository.season_file import seal_result
 from scripts.runs.local_evaluator import Evaluator
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 from scripts.runs.play_duels import DuelRunner, log_line
-from scripts.runs.weights_branch import bring_weights
 
 Played = Duel | tuple[Result, bytes | None]
 CLAIM_FILE = "shard.json"
@@ -215,7 +215,7 @@ def _assigned_work(official: OfficialRun, evaluator: Evaluator, assignment: Shar
         raise CommandError(OUR_FAULT, f"shard {assignment.shard} of {assignment.shards} does not exist; plan again")
     if evaluator.runtime_digest != official.runtime_digest:
         raise CommandError(OUR_FAULT, "the sandbox here is not the one that was planned with; pin the base image by digest")
-    season_secret(official.secret, work.challenge)  # Before anything is played.
+    required_secret(official.secret, work.challenge)  # Before anything is played.
     return work
 
 
@@ -237,7 +237,7 @@ def _warm_images(evaluator: Evaluator, items: Iterable[RoundWorkItem]) -> None:
 
 def longest_seconds(limits: Limits, *, is_duel: bool) -> float:
     """The longest time an evaluation or a duel can take: two starts, and all that the watchdog allows."""
-    starts = MAX_ATTEMPTS * (PULL_SECONDS + LOAD_SECONDS + 2 * limits.start_seconds)
+    starts = MAX_ATTEMPTS * (IMAGE_FETCH_SECONDS + LOAD_SECONDS + 2 * limits.start_seconds)
     if is_duel:
         return starts + WALL_FACTOR * limits.wall_seconds + WALL_SPARE
     return starts + MAX_ATTEMPTS * START_SLOT_SECONDS + limits.wall_seconds
@@ -269,7 +269,7 @@ def _record(store: ResultStore, played: Played) -> str:
 def _evaluation_request(official: OfficialRun, evaluator: Evaluator, work: RoundWork, item: WorkItem) -> EvaluationRequest:
     request = evaluator.request(_agent(official, work, item.entry), work.task(item), item.wanted.beacon)
     # Publish asks who signed the beacon and who opened the pull request: once, and not on this machine.
-    secret = season_secret(official.secret, work.challenge)
+    secret = required_secret(official.secret, work.challenge)
     return replace(
         request, tier=Tier.OFFICIAL, commit=work.sha, run_url=official.run_url, secret=secret, owner_liable=item.owner_liable
     )

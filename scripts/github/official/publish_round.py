@@ -23,6 +23,7 @@ from scripts.git.beacons import checked_season_commits
 from scripts.git.data_branches import open_branches, read_recorded, tip_of
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
+from scripts.git.weights_branch import keep_weights
 from scripts.github.api.client import GitHub
 from scripts.github.official.check_shards import CheckedShards, check_shards
 from scripts.github.official.evaluate_shard import ShardAssignment
@@ -33,10 +34,9 @@ from scripts.github.official.round_work import OfficialRun, RoundWorkItem, read_
 from scripts.github.official.shard_artifacts import item_path
 from scripts.github.workflow.event import WorkflowEnvironment, open_github
 from scripts.github.workflow.outputs import write_output, write_summary
-from scripts.github.workflow.plan_context import padded_if_sealed
+from scripts.github.workflow.sealed_jobs import padded_if_sealed
 from scripts.repository.checkout import open_checkout
 from scripts.repository.layout import MAIN_BRANCH, RESULTS_BRANCH, record_store
-from scripts.runs.weights_branch import keep_weights
 
 REPORT_FILE = "round.json"
 # Lines shown in a log or an issue; the rest is counted.

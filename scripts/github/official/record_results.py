@@ -4,9 +4,7 @@ A large round is pushed in parts; if it is killed, each part is on both branches
 """
 
 import json
-import random
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,6 +28,7 @@ from scripts.console import OUR_FAULT, CommandError, say
 from scripts.git.data_branches import (
     BranchCommit,
     DataBranches,
+    PushRetries,
     SecretsRefusedError,
     object_name,
     open_branches,
@@ -121,22 +120,8 @@ class PublishedRound:
     """Older records that now have GitHub's facts about their commits."""
 
 
-def _wait(attempt: int) -> None:
-    """Wait a random time that grows with the number of attempts, so that competing jobs do not retry together."""
-    time.sleep(random.uniform(0.1, min(8.0, 0.5 * 2**attempt)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class PushRetries:
-    """How often to push again when others pushed first."""
-
-    tries: int = 100
-    pause: Callable[[int], None] = _wait
-    """Waits before the next push; takes the number of pushes so far."""
-
-
 def record_accepted(
-    official: OfficialRun, season: str, accepted: Path, now: datetime, retries: PushRetries = PushRetries()
+    official: OfficialRun, season: str, accepted: Path, now: datetime, retries: PushRetries | None = None
 ) -> PublishedRound:
     """Record what `check` accepted: both branches in one push, again if others pushed first.
 
@@ -153,7 +138,7 @@ def record_accepted(
     moderation = read_moderation_at(official.clone, official.clone.resolve("HEAD") or "")
     with open_branches(official.clone, season) as branches:
         for part in _parts(store, files):
-            fresh += _push_part(branches, store, part, (replaced, moderation), now, retries)
+            fresh += _push_part(branches, store, part, (replaced, moderation), now, retries or PushRetries())
     recorded = tuple(accepted_record for _, accepted_record, at in fresh if at not in replaced)
     amended = len(fresh) - len(recorded)
     known = len(files) - len(replaced) - len(recorded)

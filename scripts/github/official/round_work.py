@@ -49,8 +49,8 @@ from scripts.github.workflow.plan_context import (
     PlanContext,
     current_plan_context,
     members_of,
-    refuse_changed_seeds,
 )
+from scripts.github.workflow.sealed_jobs import refuse_changed_seeds
 from scripts.repository.checkout import base_image, open_checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonFile, parse_seasons
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RECORD_ENDING
+from scripts.git.data_branches import PushRetries
 from scripts.github.official import check_shards, evaluate_shard, plan_shards, record_results
 from scripts.github.official.evaluate_shard import ShardAssignment
 from scripts.github.official.github_commits import AskGitHub, GitHubCommit
@@ -38,7 +39,7 @@ def answers(signed: Callable[[str], bool] = lambda sha: True) -> AskGitHub:
     return lambda shas: {sha: GitHubCommit(is_signed_by_github=signed(sha), authors={"alice": 11}) for sha in shas}
 
 
-ALONE = record_results.PushRetries(tries=1, pause=no_pause)
+ALONE = PushRetries(tries=1, pause=no_pause)
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.docker.agent_image import LOAD_SECONDS, PULL_SECONDS
+from evaluator.host.docker.agent_image import IMAGE_FETCH_SECONDS, LOAD_SECONDS
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.duels.evaluate_duel import FETCH_SPARE, DuelPlayer, DuelRequest, evaluate_duel, order_sides
 from evaluator.host.duels.openings import draw_openings
@@ -358,4 +358,4 @@ def test_a_player_that_waits_for_its_opponents_files_loses_nothing_by_it(monkeyp
     duel = held(duel_order(FIRST_LEGAL, RANDOM_PLAYER, TASK, limits=limits), opener)
 
     assert [player.verdict for player in duel.players] == [Verdict.OK, Verdict.OK]
-    assert FETCH_SPARE >= PULL_SECONDS + LOAD_SECONDS
+    assert FETCH_SPARE >= IMAGE_FETCH_SECONDS + LOAD_SECONDS

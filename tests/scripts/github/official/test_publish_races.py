@@ -21,6 +21,7 @@ from evaluator.model.records.parse import parse_duel, parse_record, parse_result
 from evaluator.model.records.result import Result
 from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, ResultStore
 from scripts.console import CommandError
+from scripts.git.data_branches import PushRetries
 from scripts.github.official import record_results
 from scripts.github.official.round_work import OfficialRun, open_official
 from scripts.maintenance import record_season
@@ -112,7 +113,7 @@ def test_twelve_publishers_at_once_lose_nothing(tmp_path: Path) -> None:
         time.sleep(random.uniform(0, 1.5))
 
     with ThreadPoolExecutor(PUBLISHERS) as pool:
-        retries = record_results.PushRetries(pause=pause)
+        retries = PushRetries(pause=pause)
         done = list(
             pool.map(lambda folder: record_results.record_accepted(run_on(clone), "1", folder, NOW, retries), folders)
         )
@@ -200,7 +201,7 @@ def test_an_agent_that_is_named_like_a_secret_keeps_nobodys_results_from_being_r
     store.write(result(entry("mallory"), [2.0]))
     store.write(result(entry("rival1"), [3.0], log_tail="fine"))
 
-    done = record_results.record_accepted(run_on(clone), "1", folder, NOW, record_results.PushRetries(tries=1))
+    done = record_results.record_accepted(run_on(clone), "1", folder, NOW, PushRetries(tries=1))
 
     records = [parse_record(content) for content in origin_branch(clone, RESULTS_BRANCH).values()]
     assert {(each.login, each.returns) for each in records if isinstance(each, Result)} == {
@@ -240,9 +241,7 @@ def killed_publish(clone: Clone, folder: Path, tmp_path: Path, **when: int) -> i
     def work() -> None:
         os.environ["PATH"] = f"{tools}:{os.environ['PATH']}"
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
-        record_results.record_accepted(
-            run_on(clone), "1", folder, NOW, record_results.PushRetries(pause=lambda attempt: None)
-        )
+        record_results.record_accepted(run_on(clone), "1", folder, NOW, PushRetries(pause=lambda attempt: None))
 
     process = multiprocessing.get_context("fork").Process(target=work)
     process.start()
@@ -298,9 +297,7 @@ def test_who_is_never_first_stops_and_says_so(tmp_path: Path) -> None:
     lock = tmp_path / "board/origin.git/refs/heads/results.lock"
     lock.write_text("")
     with pytest.raises(CommandError, match="nothing is lost"):
-        record_results.record_accepted(
-            run_on(clone), "1", folder, NOW, record_results.PushRetries(tries=5, pause=waits.append)
-        )
+        record_results.record_accepted(run_on(clone), "1", folder, NOW, PushRetries(tries=5, pause=waits.append))
     lock.unlink()
 
     assert waits == [1, 2, 3, 4, 5]

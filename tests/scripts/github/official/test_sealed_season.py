@@ -45,7 +45,7 @@ from scripts.github.official import check_shards, evaluate_shard, plan_shards, p
 from scripts.github.official.round_work import OfficialRun, read_round_work
 from scripts.github.preview.preview_artifact import ArtifactError, read_artifact
 from scripts.github.workflow import plan_context
-from scripts.github.workflow.plan_context import JOB_SLOT_SECONDS
+from scripts.github.workflow.sealed_jobs import JOB_SLOT_SECONDS
 from scripts.maintenance import record_season
 from scripts.repository.checkout import Checkout
 from scripts.repository.layout import RESULTS_BRANCH
@@ -273,7 +273,7 @@ def test_a_job_ends_at_full_multiples_only(
     board = make_board(tmp_path, {"challenge.yml": rules})
     git(board.path, "reset", "-q", "--hard")
     work = SimpleNamespace(workspace=board.path, event_name="")
-    for name in ("official_run_of_step", "open_evaluator", "season_secret"):
+    for name in ("official_run_of_step", "open_evaluator", "required_secret"):
         monkeypatch.setattr(bot, name, lambda *given, **named: run_with(board))
     monkeypatch.setattr(bot, "_environment", lambda: work)
 

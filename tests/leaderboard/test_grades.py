@@ -10,8 +10,8 @@ import pytest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import Phase
 from evaluator.model.records.result import Result
-from leaderboard.api.grades import grade_rows, handed_in
 from leaderboard.core.entry import Entry
+from leaderboard.grades import grade_rows, handed_in
 from leaderboard.text.serialise import csv_text
 from tests.leaderboard.pages import samples
 

@@ -7,11 +7,11 @@ import pytest
 
 from evaluator.host.errors import AgentFault
 from evaluator.host.loading.weights_cache import WeightsCache
+from scripts.git import weights_branch
 from scripts.git.data_branches import BranchCommit, DataBranches, tip_of
 from scripts.git.git_repository import GitError
+from scripts.git.weights_branch import bring_weights, keep_weights
 from scripts.repository.layout import WEIGHTS_BRANCH
-from scripts.runs import weights_branch
-from scripts.runs.weights_branch import bring_weights, keep_weights
 from tests.scripts.github.remotes import Clone, git, make_board
 from tests.weights_server import drips, gives, serving, weights
 

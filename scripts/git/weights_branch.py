@@ -13,13 +13,12 @@ from evaluator.host.errors import AgentFault
 from evaluator.host.loading.weights_cache import WeightsCache
 from evaluator.model.config.submission import WeightsFile
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
-from scripts.git.data_branches import BranchCommit, DataBranches, open_branches, tip_of
+from scripts.git.data_branches import MAX_PUSHES, BranchCommit, DataBranches, open_branches, tip_of
 from scripts.git.git_repository import GitError, GitRepository
 from scripts.repository.layout import WEIGHTS_BRANCH
 
 # GitHub refuses files of more than 100 MiB, and warns above 50.
 PART_BYTES = 48 << 20
-_MAX_PUSHES = 5
 # In which a round begins to fetch files: hosts that answer slowly must not keep results from being recorded.
 KEEPING_SECONDS = 1200.0
 
@@ -77,7 +76,7 @@ def keep_weights(
 
 
 def _keep(branches: DataBranches, weights: WeightsFile, cache: WeightsCache, now: datetime) -> bool:
-    for _ in range(_MAX_PUSHES):
+    for _ in range(MAX_PUSHES):
         tip, names = _listed(branches)
         if _parts(names, weights):
             return False
@@ -100,7 +99,7 @@ def drop_weights(clone: GitRepository, hashes: Container[str], now: datetime) ->
         GitError: the remote refuses.
     """
     with open_branches(clone, "") as branches:
-        for _ in range(_MAX_PUSHES):
+        for _ in range(MAX_PUSHES):
             tip, names = _listed(branches)
             gone = tuple(path for path in names if path.partition("/")[0] in hashes)
             commit = BranchCommit(message="erase", files=(), removed=gone)

@@ -43,8 +43,11 @@ _IMPORTERS = ("import_module", "__import__", "run_module")
 # Locks of what no evaluation uses.
 _NOT_MEASURING = ("dev", "notebook")
 _INSTALLED = ("site-packages", "dist-packages")
-# Packages whose import name differs from their distribution's.
-_DISTRIBUTIONS = {"pil": "pillow", "yaml": "pyyaml"}
+# Packages whose import name differs from their distribution's, or is that of several.
+_OPENCV = tuple(f"opencv-{kind}python{screen}" for kind in ("", "contrib-") for screen in ("", "-headless"))
+_DISTRIBUTIONS = {
+    "pil": ("pillow",), "yaml": ("pyyaml",), "cv2": _OPENCV, "sklearn": ("scikit-learn",), "skimage": ("scikit-image",),
+}  # fmt: skip
 
 
 class LocalCode(NamedTuple):
@@ -121,7 +124,7 @@ class _ImportWalk:
                 spec = _find(name, path)
                 if spec is None or _is_installed(spec):
                     top = parts[0].lower().replace("_", "-")
-                    self.installed |= {_DISTRIBUTIONS.get(top, top)} if end == 1 else set()
+                    self.installed |= set(_DISTRIBUTIONS.get(top, (top,))) if end == 1 else set()
                     break
                 path = _folders(spec)
                 if name not in self._seen:

@@ -208,6 +208,23 @@ def test_other_versions_of_an_extra_are_another_measurement(tmp_path: Path, monk
     assert local_code_of(Task(id="x", extra="../runtime")) is None
 
 
+@pytest.mark.parametrize(
+    ("imported", "package"),
+    [("cv2", "opencv-python-headless"), ("sklearn", "scikit-learn"), ("skimage.draw", "scikit-image"), ("PIL", "pillow")],
+)
+def test_a_package_that_is_imported_by_another_name_counts(
+    here: Path, monkeypatch: pytest.MonkeyPatch, imported: str, package: str
+) -> None:
+    shutil.copytree(ROOT / "requirements", here / "requirements")
+    shutil.copytree(ROOT / "evaluator", here / "evaluator", ignore=shutil.ignore_patterns("*.py", "host", "__pycache__"))
+    monkeypatch.setattr(image_files, "ROOT", here)
+    lock = here / "requirements" / "zz-own.txt"
+    lock.write_text(f"{package}==98.1 \\\n    --hash=sha256:{'0' * 64}\n")
+    write(here, sees=f"import {imported}")
+
+    assert f"{package}==98.1" in parts(Task(id="t", env="sees:Some-v0"))
+
+
 def test_a_copied_challenge_keeps_the_code_of_its_tasks(here: Path) -> None:
     write(here, world="A = 1")
     challenge = parse_challenge(b"title: T\nseason: s\ntasks: [{id: t, env: 'world:Some-v0', description: D}]\n")

@@ -3,8 +3,8 @@
 Nothing is imported: modules are found as an import would find them, and their sources are parsed. Covered are the modules
 that a task names, and at any depth what they import from the repository: by `import` statements, by literal names given to
 `import_module`, and by strings of the form `module:Name`, with which environments are registered. A package's data files
-count too, and of installed packages the locked version. Not covered are names computed at run time, files elsewhere, and
-packages that no lock in requirements/ names.
+count too, also those beside the modules in `evaluator/environments/`, and of installed packages the locked version. Not
+covered are names computed at run time, files elsewhere, and packages that no lock in requirements/ names.
 """
 
 import ast
@@ -26,6 +26,8 @@ from evaluator.model.config.task import Task
 # The project's own packages, for which the measurement version stands; hosts add their code to the folder for environments.
 _PROJECT = ("evaluator", "leaderboard", "scripts")
 _HOST_PACKAGE = "evaluator.environments."
+# What comes with the project there and is read by no environment: tasks to copy.
+_TASK_LISTS = frozenset({"atari.yml", "chess.yml", "minigrid.yml", "mujoco.yml"})
 # The project's modules in that folder, for which the measurement version stands too; a test fails when a hash is outdated.
 SHIPPED = {"evaluator.environments.quarto": "68b44c639f4a2a3d40aa85140ae9d45e3546053bba7c98c3844b302d9579443a"}
 # The measuring packages of each `extra`, in the versions of the first results, which did not name them: these versions are
@@ -41,8 +43,11 @@ _IMPORTERS = ("import_module", "__import__", "run_module")
 # Locks of what no evaluation uses.
 _NOT_MEASURING = ("dev", "notebook")
 _INSTALLED = ("site-packages", "dist-packages")
-# Packages whose import name differs from their distribution's.
-_DISTRIBUTIONS = {"pil": "pillow", "yaml": "pyyaml"}
+# Packages whose import name differs from their distribution's, or is that of several.
+_OPENCV = tuple(f"opencv-{kind}python{screen}" for kind in ("", "contrib-") for screen in ("", "-headless"))
+_DISTRIBUTIONS = {
+    "pil": ("pillow",), "yaml": ("pyyaml",), "cv2": _OPENCV, "sklearn": ("scikit-learn",), "skimage": ("scikit-image",),
+}  # fmt: skip
 
 
 class LocalCode(NamedTuple):
@@ -119,7 +124,7 @@ class _ImportWalk:
                 spec = _find(name, path)
                 if spec is None or _is_installed(spec):
                     top = parts[0].lower().replace("_", "-")
-                    self.installed |= {_DISTRIBUTIONS.get(top, top)} if end == 1 else set()
+                    self.installed |= set(_DISTRIBUTIONS.get(top, (top,))) if end == 1 else set()
                     break
                 path = _folders(spec)
                 if name not in self._seen:
@@ -129,8 +134,12 @@ class _ImportWalk:
                     break
 
     def _add(self, name: str, spec: ModuleSpec) -> list[str]:
-        """Add the hash of a module, unless it is the project's; returns what it imports."""
-        if not spec.has_location or spec.origin is None or _is_projects(name):
+        """Add the hash of a module, unless it is the project's, and its data; returns what it imports."""
+        if _is_projects(name):
+            return []
+        if not spec.has_location or spec.origin is None:
+            for folder in _folders(spec) or ():
+                self.sources |= _loose_data(name, Path(folder))
             return []
         source = Path(spec.origin).read_bytes()
         sha256 = hashlib.sha256(source).hexdigest()
@@ -141,6 +150,8 @@ class _ImportWalk:
         if spec.submodule_search_locations is not None:
             package = name
             self.sources |= _data(name, Path(spec.origin).parent)
+        elif f"{package}." == _HOST_PACKAGE:
+            self.sources |= _loose_data(package, Path(spec.origin).parent)
         return list(_imports(source, package)) if spec.origin.endswith(".py") else []
 
 
@@ -186,6 +197,19 @@ def _data(package: str, folder: Path) -> dict[str, str]:
         if path.is_file() and path.suffix not in (".py", ".pyc") and not hidden:
             hashes[f"{package}/{inner.as_posix()}"] = hashlib.sha256(path.read_bytes()).hexdigest()
     return hashes
+
+
+def _loose_data(name: str, folder: Path) -> dict[str, str]:
+    """The data files in a folder that is no package of the host's, without those of packages in it and our lists of tasks.
+
+    A module reads the file beside it wherever it lies: where hosts put their environments, too, and without `__init__.py`.
+    """
+    data = _data(name, folder)
+    for inner in [path.removeprefix(f"{name}/") for path in data]:
+        is_of_package = any((folder / outer / "__init__.py").exists() for outer in list(Path(inner).parents)[:-1])
+        if is_of_package or (inner in _TASK_LISTS and f"{name}." == _HOST_PACKAGE):
+            del data[f"{name}/{inner}"]
+    return data
 
 
 def _imports(source: bytes, package: str) -> Iterator[str]:

@@ -104,6 +104,35 @@ def test_folders_without_an_init_are_followed_too(here: Path) -> None:
     assert parts(Task(id="t", env="plain.inner.env:Some-v0")) == ("plain.inner.env", "plain.inner.helper")
 
 
+def test_data_beside_a_hosts_module_among_the_environments_counts(here: Path) -> None:
+    """Else another map of a maze makes no other task, and what was earned on an easier one goes on ranking beside it."""
+    write(here, evaluator__init="", evaluator__environments__init="", evaluator__environments__inner__init="")
+    write(here, evaluator__environments__maze="1")
+    folder = here / "evaluator" / "environments"
+    for name in ("maze.txt", "maps/one.txt", "atari.yml", "inner/other.txt", ".hidden"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("#..")
+    task = Task(id="t", env="evaluator.environments.maze:Some-v0")
+    before = local_code_of(task)
+
+    (folder / "maze.txt").write_text("...")
+    after = local_code_of(task)
+
+    assert before is not None
+    assert after is not None
+    data = ("evaluator.environments/maps/one.txt", "evaluator.environments/maze.txt")
+    assert before.parts == ("evaluator.environments.maze", *data)
+    assert before.digest != after.digest
+
+
+def test_data_in_a_folder_without_an_init_counts(here: Path) -> None:
+    write(here, plain__env="1", plain__inner__init="")
+    for name in ("plain/map.txt", "plain/inner/other.txt"):
+        (here / name).write_text("#..")
+
+    assert parts(Task(id="t", env="plain.env:Some-v0")) == ("plain.env", "plain/map.txt")
+
+
 def test_a_source_that_is_no_python_counts_by_its_bytes(here: Path) -> None:
     write(here, broken="def (")
 
@@ -177,6 +206,23 @@ def test_other_versions_of_an_extra_are_another_measurement(tmp_path: Path, monk
 
     assert [parts(task) for task in tasks] == [("mujoco==99.4.0.0",), ()]
     assert local_code_of(Task(id="x", extra="../runtime")) is None
+
+
+@pytest.mark.parametrize(
+    ("imported", "package"),
+    [("cv2", "opencv-python-headless"), ("sklearn", "scikit-learn"), ("skimage.draw", "scikit-image"), ("PIL", "pillow")],
+)
+def test_a_package_that_is_imported_by_another_name_counts(
+    here: Path, monkeypatch: pytest.MonkeyPatch, imported: str, package: str
+) -> None:
+    shutil.copytree(ROOT / "requirements", here / "requirements")
+    shutil.copytree(ROOT / "evaluator", here / "evaluator", ignore=shutil.ignore_patterns("*.py", "host", "__pycache__"))
+    monkeypatch.setattr(image_files, "ROOT", here)
+    lock = here / "requirements" / "zz-own.txt"
+    lock.write_text(f"{package}==98.1 \\\n    --hash=sha256:{'0' * 64}\n")
+    write(here, sees=f"import {imported}")
+
+    assert f"{package}==98.1" in parts(Task(id="t", env="sees:Some-v0"))
 
 
 def test_a_copied_challenge_keeps_the_code_of_its_tasks(here: Path) -> None:

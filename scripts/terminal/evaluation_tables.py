@@ -174,14 +174,6 @@ def _metrics_table(challenge: Challenge, results: list[Result]) -> None:
 
 
 SHOWN_FAULTS = 5
-_END_WORDS = {
-    MatchEnd.PLAYED: "played to their end",
-    MatchEnd.TOO_LONG: "stopped for their length",
-    MatchEnd.ILLEGAL: "ended by an illegal move",
-    MatchEnd.MALFORMED: "ended by an answer that is no move",
-    MatchEnd.LATE: "ended by the clock",
-    MatchEnd.FORFEIT: "forfeited",
-}
 _DUEL_NUMBERS = ("won", "drawn", "lost", "points", "rules broken", "score", "thinking s", "cpu s", "memory")
 
 
@@ -193,7 +185,7 @@ def duel_table(duel: Duel, task: Task, first: int) -> None:
         table.add_row(safe_text(side_names(duel)[side]), *_side_cells(duel, side))
     print_table(out, table)
     ends = Counter(match.end for match in duel.matches)
-    ending_counts = ", ".join(f"{ends[end]} {_END_WORDS[end]}" for end in MatchEnd if ends[end])
+    ending_counts = ", ".join(f"{ends[end]} {end.plain_words}" for end in MatchEnd if ends[end])
     out.print(safe_text(f"\n{len(duel.matches)} matches: {ending_counts}." if duel.matches else f"No match: {duel.message}"))
     _print_faults(out, duel, task)
     if duel.is_validation and duel.verdict is Verdict.OK:

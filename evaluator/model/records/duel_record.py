@@ -33,14 +33,26 @@ SIDES: tuple[Side, Side] = (0, 1)
 
 @enum.unique
 class MatchEnd(enum.StrEnum):
-    """Why a match ended. All but the first two are the offender's loss."""
+    """Why a match ended: the name in records, and the words behind a number of matches.
 
-    PLAYED = "played"
-    TOO_LONG = "too_long"
-    ILLEGAL = "illegal"
-    MALFORMED = "malformed"
-    LATE = "late"
-    FORFEIT = "forfeit"
+    All but the first two are the offender's loss.
+    """
+
+    plain_words: str
+
+    def __new__(cls, value: str, plain_words: str = "") -> Self:
+        """A member, as the lines below define it."""
+        end = str.__new__(cls, value)
+        end._value_ = value
+        end.plain_words = plain_words
+        return end
+
+    PLAYED = "played", "played to their end"
+    TOO_LONG = "too_long", "stopped for their length"
+    ILLEGAL = "illegal", "ended by an illegal move"
+    MALFORMED = "malformed", "ended by an answer that is no move"
+    LATE = "late", "ended by the clock"
+    FORFEIT = "forfeit", "forfeited"
 
 
 class MatchRecord(Frozen):

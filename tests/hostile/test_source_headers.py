@@ -292,7 +292,13 @@ def test_an_image_is_the_same_agent_in_whatever_registry(tmp_path: Path) -> None
     assert judged(board, {"submissions/alice/a/submission.yml": built.encode()}).is_clean
 
 
-@pytest.mark.parametrize("name", ["policy", "policy-any", "policy-game", "script", "predict", "function"])
+STARTERS = (
+    "policy", "policy-any", "policy-game", "script", "predict", "function", "gym-policy", "rl-arena", "kaggle-connectx",
+    "evalai-grpc", "sb3", "onnx",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STARTERS)
 def test_a_starter_is_nobodys(tmp_path: Path, name: str) -> None:
     starter = TEMPLATE_FOLDER / name
     texts = {path.name: path.read_bytes() for path in starter.iterdir() if path.is_file() and path.name != "README.md"}

@@ -127,7 +127,8 @@ def plan_erasure(checkout: Checkout, login: str, now: datetime) -> ErasurePlan:
     folded = login.casefold()
     results, duels = checkout.store.read()[0], checkout.store.read_duels()[0]
     opened = [(one, _opened(one, checkout.seasons)) for one in results if one.login.casefold() == folded]
-    shown = recorded_input(checkout, official=True, now=now)
+    # With boards and names that are hidden now: who has a login, and which ranks there are, does not depend on that.
+    shown = recorded_input(checkout, official=True, now=now, with_hidden=True)
     named: list[Entry | Result | PlayerRecord] = [
         *shown.entries,
         *results,

@@ -296,6 +296,55 @@ def test_whose_version_stands_at_the_end_is_erased_in_the_next_season(board: Pat
     assert run(board, "erase", "ada")[0] == 0
 
 
+ANONYMOUS = "people: {anonymous_until: 2100-01-01T00:00:00Z}\n"
+
+
+@pytest.mark.attack(
+    "erasure_while_names_are_hidden", family="people", outcome="the place stays taken",
+    tries="Asks to be erased while the board shows no names, so that no entry has that login and nothing keeps its place.",
+)  # fmt: skip
+def test_whose_name_is_hidden_keeps_the_place(board: Path) -> None:
+    before = {row[0]: row[2] for row in ranks(board)}
+    (board / "challenge.yml").write_text(BOARD + ANONYMOUS)
+    git(board, "commit", "-qam", "Hide names")
+
+    code, _, err = run(board, "erase", "ada", "--push")
+
+    assert code == 0, err
+    git(board, "add", "-A")
+    git(board, "commit", "-qm", "Erase")
+    (board / "challenge.yml").write_text(BOARD)
+    after = {row[0]: row[2] for row in ranks(board)}
+    assert (after["Bob"], after["eve"]) == (before["Bob"], before["eve"])
+
+
+def test_whose_name_is_hidden_and_who_stands_at_the_end_is_refused(board: Path) -> None:
+    (board / "challenge.yml").write_text(BOARD.replace("season: '2026'\n", "season: '2026'\nfinal: '2026'\n") + ANONYMOUS)
+    git(board, "commit", "-qam", "final")
+    before = everything(board)
+
+    code, _, err = run(board, "erase", "ada", "--push")
+
+    assert (code, "nothing was changed" in err) == (2, True), err
+    assert everything(board) == before
+
+
+def test_a_rank_that_would_move_on_a_hidden_board_is_seen(board: Path) -> None:
+    """Ada and Bob hold one place; without her he would hold another one beside hers."""
+    hidden = "phases: [{id: all, name: All, public_from: 2100-01-01T00:00:00Z, tasks: [CartPole-v1]}]\n"
+    for own, other in (("ada", "Bob"), ("Bob", "ada")):
+        manifest = board / f"submissions/{own}/net/submission.yml"
+        manifest.write_text(manifest.read_text() + f"authors: ['@{other}']\n")
+    (board / "challenge.yml").write_text(BOARD + hidden)
+    git(board, "commit", "-qam", "A team on a hidden board")
+
+    before = everything(board)
+    code, _, err = run(board, "erase", "ada", "--push")
+
+    assert (code, "would move" in err) == (2, True), err
+    assert everything(board) == before
+
+
 def test_a_file_that_takes_no_entry_is_said_before_anything_changes(board: Path) -> None:
     (board / "moderation.yml").write_text("{exclusions: []}\n")
     before = everything(board)

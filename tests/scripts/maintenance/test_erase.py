@@ -18,9 +18,12 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore
+from leaderboard.history import LeaderboardHistory
+from leaderboard.site_context import former_entries
 from scripts.maintenance.plan_erasure import Renaming
 from scripts.repository.checkout import Checkout
 from scripts.repository.moderation_file import with_entry
+from scripts.standings.recorded_standings import rank_recorded, recorded_input
 from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.leaderboard import make
 from tests.leaderboard.pages import samples
@@ -274,6 +277,41 @@ def test_what_is_in_quarantine_stays_there(board: Path, in_game: bool, is_edited
     assert code == 0, err
     assert show(board) == before
     assert ("bob" in (board / "moderation.yml").read_text().casefold()) == is_edited
+
+
+EXCLUDED = "since: '2026-03-02', who: host, why: cheated, link: 'https://github.com/c/c/issues/1'"
+
+
+@pytest.mark.attack(
+    "erasure_out_of_an_exclusion", family="people", outcome="stays excluded, under the name that stands for nobody",
+    tries="Asks to be erased once it is excluded for a score that beats all records, which does not name the new login.",
+)  # fmt: skip
+@pytest.mark.parametrize("named", ["", ", agent: net", ", digest: DIGEST", ", agent: older, digest: DIGEST"])
+def test_what_is_excluded_stays_so(board: Path, named: str) -> None:
+    """As a withdrawn agent it would hold the record, and who set one before would be listed no more."""
+    digest = Checkout(board).find(board / "submissions/ada/net").folder.digest
+    rule = f"exclusions:\n  - {{login: ADA{named.replace('DIGEST', digest)}, {EXCLUDED}}}\n"
+    (board / "moderation.yml").write_text(rule)
+    git(board, "commit", "-qam", "Exclude")
+    before = records_and_excluded(board)
+    assert before == ({"Bob", "eve"}, ["cheated"])
+
+    code, _, err = run(board, "erase", "ada", "--push")
+
+    assert code == 0, err
+    git(board, "add", "-A")
+    git(board, "commit", "-qm", "Erase")
+    assert records_and_excluded(board) == before
+    assert "moderation.yml:2" in err, "the host's own line is for the host to change"
+
+
+def records_and_excluded(root: Path) -> tuple[set[str], list[str]]:
+    """Who set a record, and why entries are excluded."""
+    shown = recorded_input(Checkout(root), official=True)
+    table = rank_recorded(shown, official=True)
+    records = LeaderboardHistory(table, shown.results).best_scores(table.tasks[0])
+    former = former_entries(shown.entries, shown.results, shown.moderation, "2026")
+    return {record.login for record in records}, [each.exclusion.why if each.exclusion else "" for each in former]
 
 
 @pytest.mark.attack(

@@ -64,8 +64,7 @@ def build_standings(
     partitioned = [
         partition(task, eligible, recorded[task.id], _owner_tries(groups, tried[task.id])) for task in challenge.solo_tasks
     ]
-    scored = [results_of_task.scores() for results_of_task in partitioned]
-    measured = score_all(scored)
+    measured = score_all(scored := [results_of_task.scores() for results_of_task in partitioned])
     samples = overall_samples(scored, measured)
     with begin_interquartile_means(scored, measured) if with_iqm else nullcontext() as interquartile_means:
         tasks = tuple(map(task_standings, partitioned, measured))
@@ -74,8 +73,10 @@ def build_standings(
         build_game_standings, official=official, moderation=moderation, season=challenge.season,
         baselines=challenge.baselines, final_beacon=final.beacon if final else None, tried_records=tried_records
     )  # fmt: skip
-    games = tuple(build_game(task, entries, duels) for task in challenge.games)
-    return Standings(challenge=challenge, official=official, overall=overall, tasks=tasks, games=games, final=final)
+    return Standings(
+        challenge=challenge, official=official, overall=overall, tasks=tasks, final=final, moderation=eligible.moderation,
+        games=tuple(build_game(task, entries, duels) for task in challenge.games),
+    )  # fmt: skip
 
 
 _Recorded = Mapping[AgentName, Sequence[Result]]

@@ -128,10 +128,18 @@ class LeaderboardHistory:
     def _results(self) -> dict[str, list[Result]]:
         """The results that count, by task."""
         by_task: dict[str, list[Result]] = {}
+        season, official = self._standings.challenge.season, self._standings.official
         for result in without_late_draws(self._recorded, self._standings.final):
-            if result.season == self._standings.challenge.season and (is_official(result) or not self._standings.official):
+            if result.season == season and (is_official(result) or not official) and not self._is_excluded(result):
                 by_task.setdefault(result.task, []).append(result)
         return by_task
+
+    def _is_excluded(self, result: Result) -> bool:
+        """Whether its version is: another one may stand in that folder."""
+        moderation = self._standings.moderation
+        if not moderation.exclusions:  # As on most boards, which may have 80,000 results.
+            return False
+        return moderation.exclusion_of(*self._folders.of(result), result.submission_digest) is not None
 
     def best_scores(self, board: TaskStandings) -> tuple[BestScore, ...]:
         """Each score that was the best when it was measured, oldest first, of all versions and withdrawn agents.

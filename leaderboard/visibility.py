@@ -119,8 +119,11 @@ def _masked(standings: StandingsInput) -> StandingsInput:
     folders = version_folders(standings.entries)
     spelled = {entry.name: entry.spelled_name for entry in standings.entries}
 
+    def name_of(side: Result | PlayerRecord) -> AgentName:
+        return spelled.get(folders.of(side), AgentName(side.login, side.agent))
+
     def masked(side: Result | PlayerRecord) -> AgentName | None:
-        return mask.get(spelled.get(folders.of(side), AgentName(side.login, side.agent)))
+        return mask.get(name_of(side))
 
     # After names are replaced, nobody can tell which agents belong to one login or team.
     groups = owner_groups(standings.entries, standings.duels)
@@ -142,7 +145,9 @@ def _masked(standings: StandingsInput) -> StandingsInput:
             else _result(record, masked(record), masked_beacon)
             for record in standings.tried_records
         ),
-        moderation=_moderation(standings, mask, names - mask.keys()),
+        moderation=_moderation(
+            standings, mask, names - mask.keys(), {(name_of(one), one.submission_digest) for one in standings.results}
+        ),
     )
 
 
@@ -204,17 +209,28 @@ def _pseudonym(digest: str) -> str:
     return hashlib.sha256(f"pullrank-anonymous-1 digest\n{digest}".encode()).hexdigest()
 
 
-def _moderation(standings: StandingsInput, mask: Mapping[AgentName, AgentName], named: Iterable[AgentName]) -> Moderation:
+def _moderation(
+    standings: StandingsInput,
+    mask: Mapping[AgentName, AgentName],
+    named: Iterable[AgentName],
+    recorded: Iterable[tuple[AgentName, str]],
+) -> Moderation:
     """The exclusions under the replaced names, without reason and link, which often name somebody.
 
-    Exclusions of agents that have neither an entry nor a record are left out: they have no replaced name.
+    Exclusions of agents that have neither an entry nor a record are left out: they have no replaced name. `recorded`: the
+    agents with results, each with the digest of a version, which may be excluded though another one stands, or none.
     """
     moderation, replaced = standings.moderation, list[object]()
     digests = {entry.spelled_name: entry.digest for entry in standings.entries}
+    waiting = {"why": "named when the names are", "link": ""}
     for (login, agent), (other, folder) in mask.items():
         if exclusion := moderation.exclusion_of(login, agent, digests.get(AgentName(login, agent))):
-            waiting = {"login": other, "agent": folder, "digest": None, "why": "named when the names are", "link": ""}
-            replaced.append(exclusion.model_copy(update=waiting))
+            hidden = {"login": other, "agent": folder, "digest": None}
+            replaced.append(exclusion.model_copy(update={**hidden, **waiting}))
+    for name, digest in sorted(recorded):
+        if name in mask and digests.get(name) != digest and (exclusion := moderation.exclusion_of(*name, digest)):
+            hidden = {"login": mask[name].login, "agent": None, "digest": _pseudonym(digest)}
+            replaced.append(exclusion.model_copy(update={**hidden, **waiting}))
     rest = [
         exclusion for exclusion in moderation.exclusions if any(exclusion.covers(*name, digests.get(name)) for name in named)
     ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
 from evaluator.model.records.parse import Record
 from evaluator.model.records.result import Result
@@ -170,6 +171,8 @@ class Standings:
     games: tuple[GameStandings, ...] = ()
     """In the order of challenge.yml."""
     final: FinalDraws | None = None
+    """As in `build_standings`."""
+    moderation: Moderation = field(default_factory=Moderation)
     """As in `build_standings`."""
 
     @property

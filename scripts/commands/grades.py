@@ -18,7 +18,7 @@ from scripts.git.beacons import beacon_order, final_entries, season_commits
 from scripts.git.folder_history import FolderHistory
 from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import Checkout, open_checkout
-from scripts.standings.recorded_standings import of_our_sandbox, recorded_standings
+from scripts.standings.recorded_standings import of_our_sandbox, rank_recorded, recorded_input
 
 Arrivals = dict[tuple[str, str, str], datetime]
 
@@ -57,7 +57,9 @@ def run(
     final_beacon = final.beacon if final and not challenge.sealed else None
     handed = list(handed_in(challenge, results, arrivals, final_beacon))
     if challenge.games:
-        rated = rated_submissions(recorded_standings(checkout, official=True), arrivals)
+        # With boards and names that are hidden now, as the scores of tasks above.
+        rating = rank_recorded(recorded_input(checkout, official=True, with_hidden=True), official=True)
+        rated = rated_submissions(rating, arrivals)
         handed += [submission for submission in rated if counts(submission.login, submission.agent)]
     if not handed:
         say("No official result is here: 'pullrank recorded' fetches them.")

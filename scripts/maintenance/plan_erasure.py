@@ -23,7 +23,7 @@ from leaderboard.visibility import StandingsInput
 from scripts.console import USAGE, CommandError
 from scripts.git.beacons import final_entries
 from scripts.repository.checkout import Checkout
-from scripts.repository.moderation_file import MODERATION_FILE, with_entry, with_quarantines_of
+from scripts.repository.moderation_file import MODERATION_FILE, with_entry, with_exclusions_of, with_quarantines_of
 from scripts.repository.season_file import SeasonFile
 from scripts.standings.recorded_standings import erased_entries, rank_recorded, recorded_input
 
@@ -89,7 +89,7 @@ class ErasurePlan:
     """Before and after."""
     duels: tuple[tuple[Duel, Duel], ...]
     moderation: bytes
-    """moderation.yml with the versions that keep their places, and with what is in quarantine under the new name."""
+    """moderation.yml with the versions that keep their places, and what is hidden or excluded by the new name."""
     weights: frozenset[str]
     """The hashes of the weights that only this person's manifests name."""
     seasons: SeasonFile
@@ -136,7 +136,8 @@ def plan_erasure(
     folded = login.casefold()
     results, duels = checkout.store.read()[0], checkout.store.read_duels()[0]
     opened = [(one, _opened(one, checkout.seasons)) for one in results if one.login.casefold() == folded]
-    shown = recorded_input(checkout, official=True, now=now)
+    # With boards and names that are hidden now: who has a login, and which ranks there are, does not depend on that.
+    shown = recorded_input(checkout, official=True, now=now, with_hidden=True)
     named: list[Entry | Result | PlayerRecord] = [
         *shown.entries,
         *results,
@@ -233,6 +234,7 @@ def _moderated(checkout: Checkout, renaming: Renaming, erasures: Sequence[Erasur
     path = checkout.root / MODERATION_FILE
     content = path.read_bytes() if path.exists() else b""
     content = with_quarantines_of(content, renaming.login, renaming.mark)
+    content = with_exclusions_of(content, renaming.login, renaming.mark, renaming.agents)
     for erasure in erasures:
         content = with_entry(content, "erasures", erasure)
     return content

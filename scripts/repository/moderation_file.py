@@ -1,18 +1,18 @@
 """Entries of moderation.yml, written and removed without touching other lines, and what its quarantines hide."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
-from evaluator.model.config.moderation import Erasure, Moderation, Quarantine, RehearsalEntry
+from evaluator.model.config.moderation import Erasure, Exclusion, Moderation, Quarantine, RehearsalEntry
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.exclusions import quarantine_of
 from scripts.console import USAGE, CommandError
 
 MODERATION_FILE = "moderation.yml"
-_Entry = Quarantine | RehearsalEntry | Erasure
+_Entry = Quarantine | RehearsalEntry | Erasure | Exclusion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +101,23 @@ def with_quarantines_of(content: bytes, login: str, stand_in: str) -> bytes:
                 content = content.replace(written, _item(renamed).encode(), 1)
             else:
                 content = with_entry(content, "quarantines", renamed)
+    return content
+
+
+def with_exclusions_of(content: bytes, login: str, stand_in: str, agents: Mapping[str, str]) -> bytes:
+    """moderation.yml with a copy of each exclusion of a login for its stand-in; the host's own lines are unchanged.
+
+    `agents`: the names that stand for the folders.
+
+    Raises:
+        CommandError: as for `with_entry`.
+    """
+    for exclusion in reversed(_parsed(content).exclusions):  # Each is added before the others, and the first is shown.
+        agent = agents.get(exclusion.agent or "")
+        is_of_nothing = agent is None and exclusion.agent is not None and exclusion.digest is None
+        if exclusion.login.casefold() == login.casefold() and not is_of_nothing:
+            renamed = exclusion.model_copy(update={"login": stand_in, "agent": agent})
+            content = with_entry(content, "exclusions", renamed)
     return content
 
 

@@ -34,11 +34,17 @@ def recorded_standings(
 
 
 def recorded_input(
-    checkout: Checkout, *, official: bool, tasks: list[str] | None = None, now: datetime | None = None
+    checkout: Checkout,
+    *,
+    official: bool,
+    tasks: list[str] | None = None,
+    now: datetime | None = None,
+    with_hidden: bool = False,
 ) -> StandingsInput:
     """What standings are computed from; damaged files and faulty folders are reported and left out.
 
-    Official standings leave out what is hidden at the time `now`; local standings show everything.
+    Official standings leave out what is hidden at the time `now`, names included, unless `with_hidden`, which only hosts
+    see; local standings show everything.
 
     Raises:
         CommandError: submissions have ended, and this is no clone with main's whole history.
@@ -75,7 +81,7 @@ def recorded_input(
         tried_records=tuple(record for record in every_record if id(record) not in counted),
         final=final.draws if final else None,
     )
-    return as_shown(recorded, now or datetime.now(UTC)) if official else recorded
+    return as_shown(recorded, now or datetime.now(UTC)) if official and not with_hidden else recorded
 
 
 def _agents_here(checkout: Checkout) -> tuple[list[Entry], list[str]]:

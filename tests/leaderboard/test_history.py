@@ -62,6 +62,35 @@ def test_what_chooses_no_place_after_the_end_leads_nothing():
     assert told([*live, late, *last]) == told([*live, *last])
 
 
+@pytest.mark.attack(
+    "record_of_an_excluded_version", family="people", outcome="neither a record nor a lead",
+    tries="Enters another version in the folder of one that is excluded by its digest, whose score beats all records.",
+)  # fmt: skip
+def test_what_is_excluded_by_its_digest_sets_no_record_whatever_stands_in_its_folder():
+    """Who had set a record before or after it would be listed no more."""
+    results = [make.result(BOB, [0.5], at=FIRST), make.result(ALICE, [9.0], at=SECOND), make.result(CAROL, [0.6], at=THIRD)]
+    newer = make.entry("alice", version="2")
+    results.append(make.result(newer, [0.7], at=FOURTH))
+    out = Exclusion(
+        login="Alice",
+        digest=ALICE.digest,
+        since="2026-01-03",
+        who="host",
+        why="cheated",
+        link="https://example.com/issues/1",
+    )
+    standings = board([newer, BOB, CAROL], results, moderation=Moderation(exclusions=(out,)))
+    history = LeaderboardHistory(standings, results)
+
+    assert [(one.login, one.score) for one in best_scores(standings, results)] == [
+        ("bob", 0.5),
+        ("carol", 0.6),
+        ("alice", 0.7),
+    ]
+    assert [(one.entry.login, one.score) for one in history.leads()] == [("alice", 0.7), ("carol", 0.6), ("bob", 0.5)]
+    assert 9.0 not in {event.score for event in history.events(9)}
+
+
 def test_where_lower_is_better_the_best_only_falls():
     task = make.task(anchors=None, metrics=(Metric(name="Length", kind="mean_length", direction="lower"),))
     results = [

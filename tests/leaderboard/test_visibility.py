@@ -183,6 +183,24 @@ def test_who_is_excluded_stays_excluded_under_another_name() -> None:
     assert "ann" not in str(standings.excluded)
 
 
+@pytest.mark.attack(
+    "exclusion_of_a_hidden_name_that_is_gone", family="people", outcome="stays excluded",
+    tries="Withdraws, while names are hidden, what is excluded by its digest, to be listed as withdrawn, with its record.",
+)  # fmt: skip
+def test_who_is_excluded_by_a_digest_and_gone_stays_excluded() -> None:
+    ann, bobby = secretive("ann"), secretive("bobby")
+    out = Exclusion(
+        login="ann", digest=ann.digest, since="2026-01-01", who="host", why="ann copied", link="https://x.example/"
+    )
+    season = whole(people(anonymous_until=UNTIL), [ann, bobby], Moderation(exclusions=(out,)))
+    season = replace(season, entries=season.entries[1:])
+
+    for at in (BEFORE, AFTER):
+        standings = board(as_shown(season, at)).tasks[0]
+        assert (len(standings.excluded), len(standings.withdrawn)) == (1, 0)
+        assert ("ann" in str(standings.excluded)) == (at == AFTER)
+
+
 def test_hosts_and_baselines_keep_their_names() -> None:
     rules = people(anonymous_until=UNTIL, hosts=("hosty",)).model_copy(update={"baselines": ("basey/agent",)})
 

@@ -12,8 +12,9 @@ import pytest
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore
 from scripts.repository.checkout import Checkout
+from tests.leaderboard import make
 from tests.leaderboard.pages import samples
-from tests.scripts.checkouts import run
+from tests.scripts.checkouts import put, run
 
 COURSE = """\
 title: Course
@@ -49,6 +50,15 @@ class GridWorld(gymnasium.Env):
 
 gymnasium.register("GridWorld-v0", entry_point="gridworld:GridWorld", max_episode_steps=9)
 """
+GAME = """\
+title: Course
+season: '2026'
+baselines: []
+tasks:
+  - {id: tictactoe, game: pettingzoo.classic.tictactoe_v3, matches: 2}
+"""
+ANONYMOUS = "people: {anonymous_until: 2100-01-01T00:00:00Z}\n"
+HIDDEN_BOARD = "phases: [{id: hw, name: Homework, public_from: 2100-01-01T00:00:00Z, tasks: [tictactoe]}]\n"
 IN_TIME, LAST_MOMENT, LATE = "2026-01-20T12:00:00Z", "2026-01-31T22:59:59Z", "2026-01-31T23:00:01Z"
 
 
@@ -273,3 +283,26 @@ def test_a_live_draw_made_after_the_end_is_in_no_grade(
     assert grade(git(root, "rev-parse", "HEAD"), 0.5, "2026-03-02T00:00:00Z") == "0.5"
     assert grade("1" * 40, 1.0, "2026-02-28T00:30:00Z") == "0.5"
     assert grade("2" * 40, 1.0, "2026-02-27T23:30:00Z") == "0.8"
+
+
+@pytest.mark.parametrize("hidden", ["", ANONYMOUS, HIDDEN_BOARD])
+def test_what_the_board_hides_is_graded(tmp_path: Path, hidden: str) -> None:
+    """In a game, too: the ratings are those of the leaderboard, which may show neither the board nor the names."""
+    (tmp_path / "challenge.yml").write_text(GAME + hidden)
+    for login in ("ada", "bob"):
+        put(tmp_path / "submissions" / login / "net", f"class Agent:\n    pass  # {login}\n", "all")
+    git(tmp_path, "init", "-qb", "main")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "Players")
+    checkout = Checkout(tmp_path)
+    ada, bob = (checkout.find(tmp_path / "submissions" / login / "net").entry() for login in ("ada", "bob"))
+    for one, other, outcomes in ((ada, ada, "wl"), (bob, bob, "wl"), (ada, bob, "ww")):
+        duel = make.duel(one, other, outcomes, on=checkout.challenge.tasks[0], season="2026")
+        ResultStore(results=tmp_path / "results", traces=tmp_path / "traces").write(duel)
+
+    code, out, err = run(tmp_path, "grades")
+
+    assert code == 0, err
+    rows = {row["people"]: row for row in csv.DictReader(io.StringIO(out))}
+    assert {people: row["tictactoe state"] for people, row in rows.items()} == {"ada": "ok", "bob": "ok"}
+    assert float(rows["ada"]["tictactoe"]) > float(rows["bob"]["tictactoe"])

@@ -18,9 +18,12 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import ResultStore
+from leaderboard.history import LeaderboardHistory
+from leaderboard.site_context import former_entries
 from scripts.maintenance.plan_erasure import Renaming
 from scripts.repository.checkout import Checkout
 from scripts.repository.moderation_file import with_entry
+from scripts.standings.recorded_standings import rank_recorded, recorded_input
 from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.leaderboard import make
 from tests.leaderboard.pages import samples
@@ -317,6 +320,41 @@ def test_what_is_in_quarantine_stays_there(board: Path, in_game: bool, is_edited
     assert ("bob" in (board / "moderation.yml").read_text().casefold()) == is_edited
 
 
+EXCLUDED = "since: '2026-03-02', who: host, why: cheated, link: 'https://github.com/c/c/issues/1'"
+
+
+@pytest.mark.attack(
+    "erasure_out_of_an_exclusion", family="people", outcome="stays excluded, under the name that stands for nobody",
+    tries="Asks to be erased once it is excluded for a score that beats all records, which does not name the new login.",
+)  # fmt: skip
+@pytest.mark.parametrize("named", ["", ", agent: net", ", digest: DIGEST", ", agent: older, digest: DIGEST"])
+def test_what_is_excluded_stays_so(board: Path, named: str) -> None:
+    """As a withdrawn agent it would hold the record, and who set one before would be listed no more."""
+    digest = Checkout(board).find(board / "submissions/ada/net").folder.digest
+    rule = f"exclusions:\n  - {{login: ADA{named.replace('DIGEST', digest)}, {EXCLUDED}}}\n"
+    (board / "moderation.yml").write_text(rule)
+    git(board, "commit", "-qam", "Exclude")
+    before = records_and_excluded(board)
+    assert before == ({"Bob", "eve"}, ["cheated"])
+
+    code, _, err = run(board, "erase", "ada", *PUSH, account("ada"))
+
+    assert code == 0, err
+    git(board, "add", "-A")
+    git(board, "commit", "-qm", "Erase")
+    assert records_and_excluded(board) == before
+    assert "moderation.yml:2" in err, "the host's own line is for the host to change"
+
+
+def records_and_excluded(root: Path) -> tuple[set[str], list[str]]:
+    """Who set a record, and why entries are excluded."""
+    shown = recorded_input(Checkout(root), official=True)
+    table = rank_recorded(shown, official=True)
+    records = LeaderboardHistory(table, shown.results).best_scores(table.tasks[0])
+    former = former_entries(shown.entries, shown.results, shown.moderation, "2026")
+    return {record.login for record in records}, [each.exclusion.why if each.exclusion else "" for each in former]
+
+
 @pytest.mark.attack(
     "erasure_after_the_end", family="people", outcome="refused until the next season begins",
     tries="Asks to be erased when submissions have ended, whose agents are those of then: it is drawn again, too.",
@@ -335,6 +373,55 @@ def test_whose_version_stands_at_the_end_is_erased_in_the_next_season(board: Pat
     assert everything(board) == before
     (board / "challenge.yml").write_text(BOARD.replace("'2026'", "'2027'"))
     assert run(board, "erase", "ada")[0] == 0
+
+
+ANONYMOUS = "people: {anonymous_until: 2100-01-01T00:00:00Z}\n"
+
+
+@pytest.mark.attack(
+    "erasure_while_names_are_hidden", family="people", outcome="the place stays taken",
+    tries="Asks to be erased while the board shows no names, so that no entry has that login and nothing keeps its place.",
+)  # fmt: skip
+def test_whose_name_is_hidden_keeps_the_place(board: Path) -> None:
+    before = {row[0]: row[2] for row in ranks(board)}
+    (board / "challenge.yml").write_text(BOARD + ANONYMOUS)
+    git(board, "commit", "-qam", "Hide names")
+
+    code, _, err = run(board, "erase", "ada", *PUSH, account("ada"))
+
+    assert code == 0, err
+    git(board, "add", "-A")
+    git(board, "commit", "-qm", "Erase")
+    (board / "challenge.yml").write_text(BOARD)
+    after = {row[0]: row[2] for row in ranks(board)}
+    assert (after["Bob"], after["eve"]) == (before["Bob"], before["eve"])
+
+
+def test_whose_name_is_hidden_and_who_stands_at_the_end_is_refused(board: Path) -> None:
+    (board / "challenge.yml").write_text(BOARD.replace("season: '2026'\n", "season: '2026'\nfinal: '2026'\n") + ANONYMOUS)
+    git(board, "commit", "-qam", "final")
+    before = everything(board)
+
+    code, _, err = run(board, "erase", "ada", *PUSH, account("ada"))
+
+    assert (code, "nothing was changed" in err) == (2, True), err
+    assert everything(board) == before
+
+
+def test_a_rank_that_would_move_on_a_hidden_board_is_seen(board: Path) -> None:
+    """Ada and Bob hold one place; without her he would hold another one beside hers."""
+    hidden = "phases: [{id: all, name: All, public_from: 2100-01-01T00:00:00Z, tasks: [CartPole-v1]}]\n"
+    for own, other in (("ada", "Bob"), ("Bob", "ada")):
+        manifest = board / f"submissions/{own}/net/submission.yml"
+        manifest.write_text(manifest.read_text() + f"authors: ['@{other}']\n")
+    (board / "challenge.yml").write_text(BOARD + hidden)
+    git(board, "commit", "-qam", "A team on a hidden board")
+
+    before = everything(board)
+    code, _, err = run(board, "erase", "ada", *PUSH, account("ada"))
+
+    assert (code, "would move" in err) == (2, True), err
+    assert everything(board) == before
 
 
 def test_a_file_that_takes_no_entry_is_said_before_anything_changes(board: Path) -> None:

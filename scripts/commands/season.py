@@ -3,6 +3,7 @@
 import os
 import shutil
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,7 @@ from scripts.maintenance.record_season import record_season
 from scripts.maintenance.reveal_season import reveal_season
 from scripts.options import GITHUB_SERVER, ServerAddress
 from scripts.repository.checkout import Checkout, open_board
-from scripts.repository.season_file import secret_fault
+from scripts.repository.season_file import SeasonClosing, SeasonEntry, secret_fault
 
 run = typer.Typer(help="Seal, reveal, end, close and reopen a season.", no_args_is_help=True)
 
@@ -64,7 +65,7 @@ def reveal(push: Push = False, token: PushToken = "", server: ServerAddress = GI
     count = reveal_season(checkout, secret, _target(checkout, push, token, server), now)
     say(f"Season {checkout.challenge.season} is revealed: 'pullrank verify' opens {count} sealed results and their traces.")
     if not push:
-        say("It is recorded in this clone only; --push records it on the branch results.")
+        say("It is recorded in this clone only; the same command with --push records it on the branch results.")
     return OK
 
 
@@ -98,9 +99,13 @@ def close(
     season = checkout.challenge.season
     if not by.strip() or len(by) > 200 or not by.isprintable():
         raise CommandError(USAGE, "--by is one line with a name, at most 200 letters")
+    target, known = _target(checkout, push, token, server), checkout.seasons.of(season).closed
+    if known and target:
+        record_season(checkout, partial(_closed_as, known), "close", target, now)
+        say(f"Season {season}, closed in this clone by {known.by} at {known.at}, is closed on the branch results, too.")
+        return OK
     closing, archive = close_season(checkout, by.strip(), now, even_empty=yes)
-    target = _target(checkout, push, token, server)
-    record_season(checkout, lambda entry: entry.model_copy(update={"closed": closing}), "close", target, now)
+    record_season(checkout, partial(_closed_as, closing), "close", target, now)
     say(f"{closing.results} results verified, {closing.steps:,} steps replayed; season {season} is closed.")
     say(f"Archive: {archive.relative_to(checkout.root)}, SHA-256 {closing.archive_sha256}")
     say(f"Commit and push: {frozen_folder(checkout).relative_to(checkout.root)} CITATION.cff")
@@ -128,6 +133,13 @@ def reopen(push: Push = False, token: PushToken = "", server: ServerAddress = GI
         say(f"It was revealed at {entry.revealed.at}: its episodes are known, so nothing more is played in it.")
     say("Whoever has the archive or CITATION.cff of the close has what was published then: say that they are void.")
     return OK
+
+
+def _closed_as(closing: SeasonClosing, entry: SeasonEntry) -> SeasonEntry:
+    """The close of this clone, unless the branch has one."""
+    if entry.closed:
+        raise CommandError(USAGE, f"season {entry.season} was closed at {entry.closed.at}; the next one needs another name")
+    return entry.model_copy(update={"closed": closing})
 
 
 def _target(checkout: Checkout, push: bool, token: str, server: str) -> GitRepository | None:

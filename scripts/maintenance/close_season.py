@@ -98,6 +98,9 @@ def _refuse_unready(checkout: Checkout, now: datetime) -> None:
     if is_anonymous(challenge, now):
         reason = "hides names, without which nobody can see that an owner holds one place; close it once they are shown"
         raise CommandError(USAGE, f"season {season} still {reason}")
+    if hidden := [phase.id for phase in challenge.phases if not phase.is_shown(now)]:
+        reason = f"hides the boards of {', '.join(hidden)}, which its frozen pages would lack; close it once they are shown"
+        raise CommandError(USAGE, f"season {season} still {reason}")
     if checkout.moderation.quarantines:
         _refuse_awaited_replays(checkout)
 

@@ -24,19 +24,24 @@ def record_season(checkout: Checkout, change: SeasonChange, verb: str, target: G
         CommandError: the change is refused, the remote refuses, or all tries collide with other pushes.
     """
     season = checkout.challenge.season
-    if target is not None:
-        record_on_branch(target, season, change, f"{verb} season {season}", now)
-    record_locally(checkout, change)
+    if target is None:
+        record_locally(checkout, change)
+    else:
+        # Also where this clone has the change already, without the branch.
+        pushed = record_on_branch(target, season, change, f"{verb} season {season}", now)
+        record_locally(checkout, lambda entry: pushed)
 
 
 def record_locally(checkout: Checkout, change: SeasonChange) -> None:
     """Record the change in results/ of this clone."""
-    seasons = _changed(checkout.seasons, checkout.challenge.season, change)
-    write_atomically(checkout.store.results / SEASON_FILE, seasons.serialised())
+    entry = change(checkout.seasons.of(checkout.challenge.season))
+    write_atomically(checkout.store.results / SEASON_FILE, checkout.seasons.having(entry).serialised())
 
 
-def record_on_branch(clone: GitRepository, season: str, change: SeasonChange, message: str, now: datetime) -> None:
-    """Record the change on the branch `results` of origin; repeated if others push at the same time.
+def record_on_branch(clone: GitRepository, season: str, change: SeasonChange, message: str, now: datetime) -> SeasonEntry:
+    """Record the change on the branch `results` of origin, and return the season as it is there now.
+
+    Repeated if others push at the same time.
 
     Raises:
         CommandError: the remote refuses, or all tries collide with other pushes.
@@ -48,11 +53,8 @@ def record_on_branch(clone: GitRepository, season: str, change: SeasonChange, me
             tip = branches.tips().get(RESULTS_BRANCH)
             read_recorded(clone, tip or "", other_files)
             seasons = parse_seasons(other_files[SEASON_FILE]) if SEASON_FILE in other_files else SeasonFile()
-            commit = BranchCommit(message=message, files=((SEASON_FILE, _changed(seasons, season, change).serialised()),))
+            entry = change(seasons.of(season))
+            commit = BranchCommit(message=message, files=((SEASON_FILE, seasons.having(entry).serialised()),))
             if branches.push({RESULTS_BRANCH: branches.build(tip, commit, now)}):
-                return
+                return entry
     raise CommandError(OUR_FAULT, f"others pushed first {MAX_PUSHES} times; run the same command again")
-
-
-def _changed(seasons: SeasonFile, season: str, change: SeasonChange) -> SeasonFile:
-    return seasons.having(change(seasons.of(season)))

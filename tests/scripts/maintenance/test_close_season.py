@@ -406,6 +406,36 @@ def test_the_reveal_reaches_the_branch(clone: Path, monkeypatch: pytest.MonkeyPa
     assert merged in git(clone.parent / "copy.git", "show", "results:season.json")
 
 
+def test_what_was_recorded_in_the_clone_first_is_pushed_later(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = copy_of_origin(clone)
+    git(clone, "remote", "set-url", "origin", copy)
+    assert follow(clone, blocks("season.md", "sh")[1]).returncode == 0
+    for words in (("reveal",), ("close", "--by", "us")):
+        monkeypatch.setenv(SECRET_VARIABLE, SECRET.raw.hex())
+        code, _, err = run(clone, "season", *words)
+        assert code == 0, err
+        monkeypatch.setenv(SECRET_VARIABLE, SECRET.raw.hex())
+        code, _, err = run(clone, "season", *words, "--push")
+        assert code == 0, err
+        pushed = git(clone.parent / "copy.git", "show", "results:season.json")
+
+        assert json.loads(pushed) == json.loads((clone / "results" / "season.json").read_text())
+        assert {"reveal": "revealed", "close": "closed"}[words[0]] in pushed
+        monkeypatch.setenv(SECRET_VARIABLE, SECRET.raw.hex())
+        assert run(clone, "season", *words, "--push")[0] == 2
+
+
+def test_a_season_with_hidden_boards_is_not_closed(clone: Path) -> None:
+    assert follow(clone, blocks("sealed.md", "sh")[1]).returncode == 0
+    (clone / "challenge.yml").open("a").write(
+        "phases: [{id: late, name: Late, tasks: [CartPole-v1], public_from: '2999-01-01T00:00:00Z'}]\n"
+    )
+
+    code, _, err = run(clone, "season", "close", "--by", "us")
+
+    assert (code, err.startswith("season 2026 still hides the boards of late")) == (2, True), err
+
+
 def copy_of_origin(clone: Path) -> str:
     source = git(clone, "remote", "get-url", "origin")
     git(clone.parent, "clone", "-q", "--mirror", source, "copy.git")

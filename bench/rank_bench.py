@@ -14,7 +14,8 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import Submission
 from evaluator.model.config.task import ReferenceScore, Task
-from evaluator.model.records.result import Cost, Provenance, Result, SandboxKind, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import Cost, Provenance, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry

@@ -7,7 +7,8 @@ from datetime import datetime
 
 from evaluator.model.config.moderation import Exclusion, Moderation, Quarantine
 from evaluator.model.config.task import Task
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.exclusions import is_official

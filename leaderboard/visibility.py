@@ -15,7 +15,8 @@ from evaluator.model.config.phase import to_utc
 from evaluator.model.config.submission import Submission
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, PlayerRecord
-from evaluator.model.records.result import PREVIEW_BEACON, Provenance, Result
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import PREVIEW_BEACON, Provenance
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.exclusions import EXAMPLES_LOGIN

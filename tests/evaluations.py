@@ -20,7 +20,7 @@ from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Tier
+from evaluator.model.records.stored_record import Tier
 
 SEASON = "test"
 DIGEST = "ab" * 32

@@ -19,7 +19,7 @@ from urllib.parse import urljoin, urlsplit
 
 from evaluator.host.errors import AgentFault
 from evaluator.model.identifiers import WEB_HOST
-from evaluator.model.records.result import ASKED_AGAIN
+from evaluator.model.records.stored_record import ASKED_AGAIN
 from evaluator.model.records.verdict import Verdict
 
 _READ_BYTES = 1 << 18

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import Tier
 from leaderboard.core.entry import AgentName
 from leaderboard.core.exclusions import is_official
 from leaderboard.core.standings import Standings, results_of

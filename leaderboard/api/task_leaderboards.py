@@ -7,7 +7,7 @@ from pydantic import Field
 
 from evaluator.model.config.metric import Direction
 from evaluator.model.config.task import Task
-from evaluator.model.records.result import SandboxKind
+from evaluator.model.records.stored_record import SandboxKind
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.entry_json import (
     ClosedObject,

@@ -9,7 +9,8 @@ from evaluator.model.config.submission import Submission, SubmissionKind
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
-from evaluator.model.records.result import Result, SandboxKind, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import OfficialLeaderboard, build_standings
 from leaderboard.comments.comment_states import (

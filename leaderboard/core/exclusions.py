@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from evaluator.model.config.moderation import Exclusion, Moderation, Quarantine
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import Record
-from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import PREVIEW_BEACON, Tier
 from leaderboard.core.entry import AgentName, Entry
 
 # The owner of the example agents: only those named as baselines are part of an official leaderboard.

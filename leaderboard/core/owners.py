@@ -11,7 +11,8 @@ from evaluator.model.config.people import CustomField, People
 from evaluator.model.config.submission import Submission
 from evaluator.model.identifiers import LOGIN
 from evaluator.model.records.duel_record import Duel, PlayerRecord
-from evaluator.model.records.result import PREVIEW_BEACON, Result
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import PREVIEW_BEACON
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.exclusions import EXAMPLES_LOGIN
 

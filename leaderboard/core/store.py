@@ -13,7 +13,8 @@ from typing import Any, BinaryIO, TypeVar
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import Record, parse_duel, parse_result
-from evaluator.model.records.result import Cost, Provenance, Result, may_lie_at
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import Cost, Provenance, may_lie_at
 from evaluator.model.sealed_fields import secret_hash
 from evaluator.model.validation_messages import error_in_words
 from leaderboard.core.parallel import Partition, run_in_background

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from evaluator.model.config.moderation import Quarantine, VerifiedEntry
 from evaluator.model.config.task import Task
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry, Excluded
 from leaderboard.core.standings import Standings

@@ -15,7 +15,8 @@ from enum import StrEnum
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.records.duel_record import Duel, PlayerRecord
-from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import PREVIEW_BEACON, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant, person_index, team_people

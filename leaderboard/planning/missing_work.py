@@ -12,7 +12,8 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import extras_needed_by, name_with_extras
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import SIDES, Duel, Side, WantedDuel
-from evaluator.model.records.result import FILE_DIGITS, Result, WantedResult
+from evaluator.model.records.result import Result, WantedResult
+from evaluator.model.records.stored_record import FILE_DIGITS
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import owner_groups

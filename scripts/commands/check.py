@@ -17,7 +17,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.image_reference import TAG_WARNING, parse_tagged
 from evaluator.model.config.submission import MANIFEST_NAME, MODEL_ADAPTERS, SubmissionKind
 from evaluator.model.identifiers import new_agent_fault
-from evaluator.model.records.result import without_retry
+from evaluator.model.records.stored_record import without_retry
 from evaluator.model.records.verdict import Verdict
 from scripts.console import OK, SUBMISSION_AT_FAULT, USAGE, CommandError, fault_parts, print_json, say
 from scripts.options import JsonFindings

@@ -14,7 +14,8 @@ from evaluator.host.sandboxes.select_sandbox import process_sandbox
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Result, without_retry
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import without_retry
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.store import ResultStore

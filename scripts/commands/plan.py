@@ -11,7 +11,8 @@ from evaluator.host.digests.local_code import local_code_of
 from evaluator.host.digests.runtime_digest import lock_digests, runtime_digest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import PREVIEW_BEACON, Tier
 from leaderboard.core.entry import Entry
 from leaderboard.core.exclusions import without_quarantined
 from leaderboard.core.owners import is_participant

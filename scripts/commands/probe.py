@@ -10,7 +10,7 @@ from rich.text import Text
 
 from evaluator.host.docker.engine import Engine
 from evaluator.host.probe.run_probe import ProbeCheck, as_document, probe
-from evaluator.model.records.result import SandboxKind
+from evaluator.model.records.stored_record import SandboxKind
 from scripts.console import OK, OUR_FAULT, print_json, say, stderr_console
 from scripts.options import LocalSandbox
 from scripts.repository.checkout import open_checkout

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evaluator.model.records.result import Tier
+from evaluator.model.records.stored_record import Tier
 from leaderboard.api.rank_json import standings_document
 from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from scripts.console import OK, print_json, say

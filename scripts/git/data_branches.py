@@ -17,7 +17,8 @@ from evaluator.model import canonical_json
 from evaluator.model.base import Frozen
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_record
-from evaluator.model.records.result import Result, may_lie_at
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import may_lie_at
 from evaluator.model.validation_messages import error_in_words
 from leaderboard.core.store import RECORD_ENDING, write_atomically
 from leaderboard.text.urls import traces_branch_name

@@ -29,7 +29,7 @@ from evaluator.host.usage import MIB
 from evaluator.model.config.submission import MANIFEST_NAME, WeightsFile
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import WeightsUrl
-from evaluator.model.records.result import without_retry
+from evaluator.model.records.stored_record import without_retry
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.validation_messages import error_in_words
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, say

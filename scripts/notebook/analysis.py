@@ -27,7 +27,8 @@ from evaluator.model.canonical_json import parse_strict
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.parse import parse_trace
-from evaluator.model.records.result import PREVIEW_BEACON, Result
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import PREVIEW_BEACON
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import visible
 from leaderboard.api.rank_json import standings_document

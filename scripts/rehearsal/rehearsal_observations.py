@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from evaluator.model.canonical_json import parse_strict
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import one_line, without_commands
 from leaderboard.text.urls import agent_file

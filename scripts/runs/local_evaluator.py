@@ -20,7 +20,8 @@ from evaluator.host.loading.submission_folder import SubmissionFolder
 from evaluator.host.sandboxes.sandbox import own_processors
 from evaluator.model.config.task import Task
 from evaluator.model.records.parse import Record, parse_result
-from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, result_path
+from evaluator.model.records.result import Result, result_path
+from evaluator.model.records.stored_record import PREVIEW_BEACON, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.store import RECORD_ENDING, ResultStore

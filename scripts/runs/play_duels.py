@@ -16,7 +16,8 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, duel_path
 from evaluator.model.records.parse import parse_duel
-from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import PREVIEW_BEACON, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import RECORD_ENDING, ResultStore
 from leaderboard.planning.missing_work import DuelWorkItem, MeasurementContext, missing_work

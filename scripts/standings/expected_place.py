@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
-from evaluator.model.records.result import Result, SandboxKind, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments.comment_standings import preview_state, without_places

@@ -11,7 +11,8 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.submission import Submission, SubmissionKind
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import Record
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import Tier
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import Standings

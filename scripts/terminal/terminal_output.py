@@ -7,7 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from evaluator.model.records.duel_record import PlayerRecord
-from evaluator.model.records.result import Result, without_retry
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import without_retry
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import printable_line
 from leaderboard.core.entry import INTERVAL_NAME

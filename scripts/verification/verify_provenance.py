@@ -13,7 +13,8 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import EXTRAS, memory_mib
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, PlayerRecord
-from evaluator.model.records.result import PREVIEW_BEACON, Result, Tier, may_lie_at
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import PREVIEW_BEACON, Tier, may_lie_at
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName

@@ -27,7 +27,8 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.measurement_version import MEASUREMENT_VERSION
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_record
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import Tier
 from evaluator.model.validation_messages import error_in_words
 from leaderboard.core.store import RECORD_ENDING, ResultStore, write_atomically
 from scripts.console import say

@@ -12,7 +12,7 @@ from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import ClockSettings, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
-from evaluator.model.records.result import SandboxKind
+from evaluator.model.records.stored_record import SandboxKind
 from evaluator.model.records.verdict import Verdict
 from tests.evaluations import FIRST_LEGAL, RANDOM_PLAYER, duelled
 from tests.hostile.arena import our_containers

@@ -28,7 +28,8 @@ from evaluator.model.config.image_reference import parse_reference
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
-from evaluator.model.records.result import ASKED_AGAIN, Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import ASKED_AGAIN, Tier
 from evaluator.model.records.verdict import Verdict
 from tests import evaluations
 from tests.docker.hub import INDEX, Hub, layer, need, running

@@ -22,7 +22,7 @@ from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation
 from evaluator.model.config.limits import Limits, SubmissionLimits
-from evaluator.model.records.result import SandboxKind
+from evaluator.model.records.stored_record import SandboxKind
 from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import base, order_of, our_containers, over_standard_streams, play, write_agent
 

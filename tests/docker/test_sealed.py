@@ -11,7 +11,7 @@ from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.progress import ignore_progress
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
-from evaluator.model.records.result import SandboxKind, Tier
+from evaluator.model.records.stored_record import SandboxKind, Tier
 from leaderboard.core.store import ResultStore
 from scripts.git.git_repository import GitRepository
 from scripts.repository.checkout import AgentFolder, Checkout

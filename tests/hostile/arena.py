@@ -21,7 +21,7 @@ from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sand
 from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import ParallelEpisodes, Task
-from evaluator.model.records.result import Tier
+from evaluator.model.records.stored_record import Tier
 from tests.hostile.catalogue import AGENTS
 
 # Large enough for a machine that is busy elsewhere; an attack that is to run into a limit names a smaller one.

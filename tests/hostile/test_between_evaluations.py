@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
-from evaluator.model.records.result import Tier
+from evaluator.model.records.stored_record import Tier
 from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import order_of, play, write_agent
 

@@ -10,7 +10,7 @@ from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo import evaluate_agent as module
 from evaluator.host.solo.partial_record import PartialFolder
 from evaluator.model.config.limits import Limits
-from evaluator.model.records.result import Devices
+from evaluator.model.records.stored_record import Devices
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import sealed_beacon
 from tests.evaluations import ANGLE_RULE, folder, order

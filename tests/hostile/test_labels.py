@@ -29,7 +29,8 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.parse import parse_trace
-from evaluator.model.records.result import Result, Tier, WantedResult
+from evaluator.model.records.result import Result, WantedResult
+from evaluator.model.records.stored_record import Tier
 from evaluator.model.records.trace import Trace, TraceLeaf
 from evaluator.model.sealed_fields import SealedPart
 from leaderboard.core.entry import AgentName

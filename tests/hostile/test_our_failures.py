@@ -33,8 +33,9 @@ from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records import trace
-from evaluator.model.records.result import ASKED_AGAIN, LOG_TAIL_CHARACTERS, Result, SandboxKind
+from evaluator.model.records.result import Result
 from evaluator.model.records.script_record import MAX_NOTICES, MAX_SCRIPT_EPISODES, ScriptRecord
+from evaluator.model.records.stored_record import ASKED_AGAIN, LOG_TAIL_CHARACTERS, SandboxKind
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import RefereeLink, RemoteEnv, handles_body
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv

@@ -24,7 +24,7 @@ from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import ClockSettings, ParallelEpisodes, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
-from evaluator.model.records.result import Tier
+from evaluator.model.records.stored_record import Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE
 from leaderboard.ratings.rated_duels import validation_fault

@@ -23,7 +23,7 @@ from evaluator.host.sandboxes import sandbox
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile, WeightsFile
-from evaluator.model.records.result import ASKED_AGAIN, SandboxKind, Tier
+from evaluator.model.records.stored_record import ASKED_AGAIN, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE, printable_line
 from leaderboard.planning.missing_work import MeasurementContext, WorkItem, missing_work

@@ -2,7 +2,8 @@
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import Limits
-from evaluator.model.records.result import Cost, Provenance, Result, SandboxKind, Tier, WantedResult
+from evaluator.model.records.result import Result, WantedResult
+from evaluator.model.records.stored_record import Cost, Provenance, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import Entry
 from leaderboard.planning.missing_work import MeasurementContext

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import PREVIEW_BEACON, Result
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import PREVIEW_BEACON
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Excluded
 from leaderboard.core.standings import FinalDraws

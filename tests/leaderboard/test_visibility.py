@@ -12,7 +12,7 @@ from evaluator.model.config.people import People
 from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission, SubmissionKind
 from evaluator.model.config.training_script import ScriptRules
-from evaluator.model.records.result import FirstAttempt
+from evaluator.model.records.stored_record import FirstAttempt
 from leaderboard.api.game_leaderboards import game_document
 from leaderboard.build_standings import OfficialLeaderboard, build_standings
 from leaderboard.comments import render_comment

@@ -20,7 +20,7 @@ from evaluator.host.sandboxes.channel import ByteStream, SocketStream
 from evaluator.host.sandboxes.sandbox import SandboxSpec, exit_fault
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.usage import Usage
-from evaluator.model.records.result import SandboxKind
+from evaluator.model.records.stored_record import SandboxKind
 from evaluator.sandbox import load_agent, main
 from evaluator.sandbox.main import RefereeStream
 

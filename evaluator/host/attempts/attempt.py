@@ -12,8 +12,8 @@ from evaluator.host.envs.episode_recorder import PlayedEpisode
 from evaluator.host.errors import AgentFault, EnvironmentFault, SandboxClosed
 from evaluator.host.sandboxes.channel import clean_text
 from evaluator.host.usage import Usage
-from evaluator.model.records.result import LOG_TAIL_CHARACTERS, FirstAttempt, SandboxKind
 from evaluator.model.records.script_record import CountedEpisodes, ScriptRecord
+from evaluator.model.records.stored_record import LOG_TAIL_CHARACTERS, FirstAttempt, SandboxKind
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.validation_messages import error_in_words
 

@@ -12,7 +12,7 @@ from evaluator.host.digests.runtime_digest import versions
 from evaluator.host.loading.submission_folder import SubmissionFolder
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.model.config.limits import Limits
-from evaluator.model.records.result import Provenance, Tier
+from evaluator.model.records.stored_record import Provenance, Tier
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ from urllib3.poolmanager import pool_classes_by_scheme
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.host.public_download import is_public
 from evaluator.model.config.image_reference import ImageReference, TaggedImage
-from evaluator.model.records.result import ASKED_AGAIN
+from evaluator.model.records.stored_record import ASKED_AGAIN
 from evaluator.model.records.verdict import Verdict
 
 MANIFEST_TYPES = (

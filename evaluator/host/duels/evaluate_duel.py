@@ -44,7 +44,7 @@ from evaluator.model.records.duel_record import (
     WantedDuel,
     side_order,
 )
-from evaluator.model.records.result import Cost, SandboxKind
+from evaluator.model.records.stored_record import Cost, SandboxKind
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 

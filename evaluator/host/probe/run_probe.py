@@ -21,7 +21,8 @@ from evaluator.host.solo.evaluate_agent import EvaluationRequest, evaluate_agent
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.submission import MANIFEST_NAME, SubmissionFile
 from evaluator.model.config.task import Task
-from evaluator.model.records.result import Result, SandboxKind, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 
 PROBE_AGENTS = Path(__file__).parent / "agents"

@@ -42,7 +42,7 @@ from evaluator.host.sandboxes.sandbox import (
     wait_for_start_slot,
 )
 from evaluator.host.usage import MIB, Usage
-from evaluator.model.records.result import ASKED_AGAIN, SandboxKind
+from evaluator.model.records.stored_record import ASKED_AGAIN, SandboxKind
 from evaluator.model.records.verdict import Verdict
 
 STDOUT = 1

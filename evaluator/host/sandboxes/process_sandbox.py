@@ -29,7 +29,7 @@ from evaluator.host.sandboxes.sandbox import SandboxSpec, exit_fault
 from evaluator.host.usage import CONTROL_GROUPS, CONTROLLERS, MIB, Usage, group_usage, read_fields
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import EXTRA_MODULES
-from evaluator.model.records.result import SandboxKind
+from evaluator.model.records.stored_record import SandboxKind
 from evaluator.model.records.verdict import Verdict
 
 _CGROUP_PERIOD_MICROSECONDS = 100_000

@@ -13,7 +13,7 @@ from evaluator.host.sandboxes.channel import ByteStream
 from evaluator.host.usage import Usage
 from evaluator.model.config.image_reference import OwnImage
 from evaluator.model.config.limits import Limits
-from evaluator.model.records.result import SandboxKind
+from evaluator.model.records.stored_record import SandboxKind
 from evaluator.model.records.verdict import Verdict
 
 Pin = Callable[[int], None]

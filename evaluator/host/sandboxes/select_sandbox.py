@@ -10,7 +10,7 @@ from evaluator.host.machine import gpu_models, graphics_cards
 from evaluator.host.process_owner import remove_abandoned_once
 from evaluator.host.sandboxes.process_sandbox import ProcessSandbox, extras_fault, reap_processes
 from evaluator.host.sandboxes.sandbox import SandboxFactory
-from evaluator.model.records.result import Devices, SandboxKind
+from evaluator.model.records.stored_record import Devices, SandboxKind
 
 if TYPE_CHECKING:
     from evaluator.host.docker.engine import Engine

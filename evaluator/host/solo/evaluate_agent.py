@@ -41,8 +41,9 @@ from evaluator.host.training_scripts.script_env_server import ScriptTask
 from evaluator.host.usage import MIB
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import SubmissionKind
-from evaluator.model.records.result import RESULT_SCHEMA, Devices, Result, SandboxKind, Tier, WantedResult
+from evaluator.model.records.result import RESULT_SCHEMA, Result, WantedResult
 from evaluator.model.records.script_record import CountedEpisodes
+from evaluator.model.records.stored_record import Devices, SandboxKind, Tier
 from evaluator.model.records.trace import MAX_UNPACKED_BYTES, EpisodeTrace, Trace, TraceLeaf, largest_trace
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash

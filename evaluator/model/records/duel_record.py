@@ -10,7 +10,7 @@ from evaluator.model import canonical_json
 from evaluator.model.base import EpisodeReturn, Frozen, is_none
 from evaluator.model.config.limits import Limits
 from evaluator.model.identifiers import Digest, FolderName, Line, Login, Seed, TaskId, safe_path_segment
-from evaluator.model.records.result import (
+from evaluator.model.records.stored_record import (
     FILE_DIGITS,
     LOG_TAIL_CHARACTERS,
     MESSAGE_CHARACTERS,
@@ -33,12 +33,10 @@ SIDES: tuple[Side, Side] = (0, 1)
 
 @enum.unique
 class MatchEnd(enum.StrEnum):
-    """Why a match ended: the name in records, and the words behind a number of matches.
-
-    All but the first two are the offender's loss.
-    """
+    """Why a match ended. All but the first two are the offender's loss."""
 
     plain_words: str
+    """What is said behind a number of matches."""
 
     def __new__(cls, value: str, plain_words: str = "") -> Self:
         """A member, as the lines below define it."""

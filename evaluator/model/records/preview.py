@@ -7,7 +7,8 @@ from pydantic import Field, StringConstraints, model_validator
 from evaluator.model.base import Frozen
 from evaluator.model.identifiers import CommitSha, Digest, FolderName, Line, Login
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import Tier
 
 PREVIEW_SCHEMA = 1
 MAX_AGENTS = 4

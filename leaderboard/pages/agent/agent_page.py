@@ -11,7 +11,8 @@ from markupsafe import Markup
 
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import value_spreads
 from leaderboard.charts.interval_charts import ChartScale, chart_scale, interval_element, task_scale

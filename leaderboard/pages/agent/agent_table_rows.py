@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from evaluator.model.config.task import Task
-from evaluator.model.records.result import Result, SandboxKind, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import SandboxKind, Tier
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.charts.agent_charts import ValueSpread
 from leaderboard.charts.interval_charts import ChartScale, interval_element

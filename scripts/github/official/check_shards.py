@@ -19,7 +19,8 @@ from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import DUEL_SCHEMA, Duel
 from evaluator.model.records.parse import parse_duel, parse_result
-from evaluator.model.records.result import MESSAGE_CHARACTERS, RESULT_SCHEMA, Provenance, Result, Tier
+from evaluator.model.records.result import RESULT_SCHEMA, Result
+from evaluator.model.records.stored_record import MESSAGE_CHARACTERS, Provenance, Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.validation_messages import error_in_words
 from leaderboard.core.entry import Entry

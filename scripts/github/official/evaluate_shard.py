@@ -22,7 +22,8 @@ from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.identifiers import CommitSha, Digest
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import Tier
 from leaderboard.core.entry import Entry
 from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.store import ResultStore, write_atomically

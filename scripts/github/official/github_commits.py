@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evaluator.model.records.duel_record import Duel
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import Tier
 from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from scripts.console import CommandError, escape_commands, say
 from scripts.git.git_repository import full_sha

@@ -18,7 +18,8 @@ from evaluator.model.canonical_json import parse_strict
 from evaluator.model.config.moderation import Moderation
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.parse import parse_duel, parse_record, parse_result
-from evaluator.model.records.result import Result, may_lie_at
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import may_lie_at
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.exclusions import EXAMPLES_LOGIN, quarantine_of
 from leaderboard.core.parallel import run_in_background

@@ -27,7 +27,8 @@ from evaluator.model.records.preview import (
     Preview,
     PreviewedAgent,
 )
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import Tier
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import OfficialLeaderboard

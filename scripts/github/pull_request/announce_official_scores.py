@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evaluator.model.config.people import People
-from evaluator.model.records.result import Provenance
+from evaluator.model.records.stored_record import Provenance
 from leaderboard.comments.comment_standings import official_state
 from leaderboard.comments.comment_states import CommentState, OfficialScore, Withdrawn
 from leaderboard.comments.render_comment import render_comment

@@ -11,7 +11,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.identifiers import LOGIN
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import MAX_AGENTS, MAX_FAULTS, NOTE_CHARACTERS, Preview
-from evaluator.model.records.result import PREVIEW_BEACON
+from evaluator.model.records.stored_record import PREVIEW_BEACON
 from evaluator.model.records.verdict import Verdict
 from leaderboard.comments.comment_standings import preview_state
 from leaderboard.comments.comment_states import NoRunReason

@@ -7,7 +7,8 @@ import pytest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.records.preview import Preview, PreviewedAgent
-from evaluator.model.records.result import Result, SandboxKind, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import OfficialLeaderboard, build_standings
 from leaderboard.comments.comment_standings import official_report, official_state, preview_state

@@ -5,7 +5,7 @@ import dataclasses
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
-from evaluator.model.records.result import SandboxKind, Tier
+from evaluator.model.records.stored_record import SandboxKind, Tier
 from leaderboard.build_standings import OfficialLeaderboard, build_standings
 from leaderboard.comments.comment_standings import official_report, official_state, preview_state
 from leaderboard.comments.comment_states import GameReport

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from evaluator.model.records.result import PREVIEW_BEACON
+from evaluator.model.records.stored_record import PREVIEW_BEACON
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import OwnerTries, OwnerTry, owner_groups, superseded_entries
 from tests.leaderboard import make

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from evaluator.model.config.task import Task
-from evaluator.model.records.result import Tier
+from evaluator.model.records.stored_record import Tier
 from leaderboard.site_context import SiteContext
 from leaderboard.text import urls
 from leaderboard.text.format import number, seconds, size

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from evaluator.model.config.phase import Phase, Quota
-from evaluator.model.records.result import PREVIEW_BEACON, Result
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import PREVIEW_BEACON
 from leaderboard.core.version_folders import without_duplicates
 from leaderboard.planning.evaluation_quota import QuotaAccounts, apply_quotas
 from leaderboard.planning.missing_work import MeasurementContext, missing_work

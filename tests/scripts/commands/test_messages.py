@@ -11,7 +11,7 @@ from evaluator.host.envs.gym_task import load_gym_task
 from evaluator.host.errors import EnvironmentFault
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.task import Task
-from evaluator.model.records.result import ASKED_AGAIN
+from evaluator.model.records.stored_record import ASKED_AGAIN
 from evaluator.model.records.verdict import Verdict
 from scripts.commands import check
 from scripts.repository.checkout import Checkout

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from evaluator.host.deterministic import pinned_variables
-from evaluator.model.records.result import PREVIEW_BEACON
+from evaluator.model.records.stored_record import PREVIEW_BEACON
 from leaderboard.planning.missing_work import MeasurementContext
 from scripts.command_list import COMMANDS, PINNED
 from scripts.console import say

@@ -19,7 +19,8 @@ from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.progress import ignore_progress
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.records.result import Result, SandboxKind, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import SandboxKind, Tier
 from leaderboard.core.store import ResultStore
 from leaderboard.text.format import not_open
 from scripts.git.git_repository import GitRepository

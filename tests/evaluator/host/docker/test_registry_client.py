@@ -17,7 +17,7 @@ from evaluator.host.docker.agent_image import read_config, read_manifest
 from evaluator.host.docker.registry_client import Registry, is_common
 from evaluator.host.errors import AgentFault, RegistryFault
 from evaluator.model.config.image_reference import ImageReference, TaggedImage
-from evaluator.model.records.result import ASKED_AGAIN
+from evaluator.model.records.stored_record import ASKED_AGAIN
 from evaluator.model.records.verdict import Verdict
 from tests.docker.registry import digest_of
 

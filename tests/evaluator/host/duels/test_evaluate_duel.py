@@ -21,7 +21,7 @@ from evaluator.model import canonical_json
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
-from evaluator.model.records.result import SandboxKind
+from evaluator.model.records.stored_record import SandboxKind
 from evaluator.model.records.verdict import Verdict
 from leaderboard.ratings.rated_duels import validation_fault
 from tests.evaluations import DIGEST, FIRST_LEGAL, RANDOM_PLAYER, SEASON, duel_order, duelled, folder, process

@@ -16,7 +16,7 @@ from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, _handed_gpu
 from evaluator.model.config.challenge import Challenge, Runners
 from evaluator.model.config.limits import Limits
 from evaluator.model.config.task import Task
-from evaluator.model.records.result import Devices, SandboxKind
+from evaluator.model.records.stored_record import Devices, SandboxKind
 from scripts.console import CommandError
 from scripts.repository.checkout import Checkout
 from scripts.runs import local_evaluator

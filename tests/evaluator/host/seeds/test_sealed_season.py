@@ -17,7 +17,8 @@ from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import Task
-from evaluator.model.records.result import Result, Tier
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import Tier
 from evaluator.model.sealed_fields import HIDDEN_FIELDS
 
 SECRET = SeasonSecret(bytes(range(32)))

@@ -15,7 +15,7 @@ from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import parse_duel
-from evaluator.model.records.result import Tier
+from evaluator.model.records.stored_record import Tier
 from evaluator.model.records.verdict import Verdict
 from scripts.git.data_branches import read_recorded, results_commit
 from scripts.github.official import check_shards, plan_shards

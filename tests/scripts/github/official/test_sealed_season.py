@@ -27,7 +27,8 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import KEPT_IMAGES_MIB
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.preview import Preview
-from evaluator.model.records.result import Result, SandboxKind
+from evaluator.model.records.result import Result
+from evaluator.model.records.stored_record import SandboxKind
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.rank_json import standings_document
 from leaderboard.build_standings import OfficialLeaderboard

@@ -15,7 +15,7 @@ import pytest
 from evaluator.host.deterministic import pinned_variables
 from evaluator.model.config.limits import Limits
 from evaluator.model.records.parse import parse_result
-from evaluator.model.records.result import Tier
+from evaluator.model.records.stored_record import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import ResultStore
 from leaderboard.planning.missing_work import DuelWorkItem

@@ -138,17 +138,12 @@ def plan_erasure(
     opened = [(one, _opened(one, checkout.seasons)) for one in results if one.login.casefold() == folded]
     # With boards and names that are hidden now: who has a login, and which ranks there are, does not depend on that.
     shown = recorded_input(checkout, official=True, now=now, with_hidden=True)
-    named: list[Entry | Result | PlayerRecord] = [
-        *shown.entries,
-        *results,
-        *(player for duel in duels for player in duel.players),
-    ]
+    sides: list[Result | PlayerRecord] = [*results, *(player for duel in duels for player in duel.players)]
+    named: list[Entry | Result | PlayerRecord] = [*shown.entries, *sides]
     agents = sorted({one.agent for one in named if one.login.casefold() == folded})
     if not agents:
         raise CommandError(USAGE, f"nothing here is of {login}; run 'pullrank recorded' first, or correct the login")
-    _refuse_other_accounts(
-        login, [*results, *(player for duel in duels for player in duel.players)], account, must_name_account
-    )
+    _refuse_other_accounts(login, sides, account, must_name_account)
     _refuse_at_the_end(checkout, login, shown.entries)
     renaming = Renaming(
         login=folded,

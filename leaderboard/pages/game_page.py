@@ -1,21 +1,15 @@
-"""The pages of games: one with the leaderboard, and one for each duel."""
+"""The page of a game."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
 from evaluator.model.records.duel_record import Duel
 from leaderboard.api.table_columns import game_columns, game_lines
 from leaderboard.charts import history_charts, interval_charts
-from leaderboard.charts.social_cards import duel_card
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, MatchCount, count_matches, shown_duels
-from leaderboard.games.game_drawings import moves_of, position_text
-from leaderboard.games.match_replay import FIRST_MATCHES, match_replay, side_names
+from leaderboard.core.game_standings import GameRow, GameStandings, HeadToHead, MatchCount
 from leaderboard.games.opening_book import has_book, opening_book
-from leaderboard.site_context import AllFrames
-from leaderboard.text import format, urls
+from leaderboard.text import urls
 
 # Players in the crosstable; the page of each player lists all its duels.
 CROSSTABLE_PLAYERS = 24
@@ -68,16 +62,8 @@ def opponents_of(board: GameStandings, name: AgentName) -> list[Opponent]:
     return opponents
 
 
-def last_position(board: GameStandings, duel: Duel) -> str | None:
-    """The position of the first match in which a player broke a rule, as text."""
-    broken = next((index for index, match in enumerate(duel.matches) if match.offenders), None)
-    return None if broken is None else position_text(board.task, moves_of(duel)[broken])
-
-
-def render_game_pages(
-    board: GameStandings, page: Callable[..., str], frames: AllFrames, networks: Mapping[str, str]
-) -> Mapping[str, str]:
-    """The page of the leaderboard and the pages of its duels; `page` renders a template."""
+def render_game_page(board: GameStandings, page: Callable[..., str], networks: Mapping[str, str]) -> Mapping[str, str]:
+    """The page of the leaderboard, with its opening book and its leader's network; `page` renders a template."""
     path = urls.task_page(board.task.id)
     book = urls.address(path) + "book.json" if has_book(board) else ""
     network = urls.address(path) + "network.json" if book and board.task.id in networks else ""
@@ -93,18 +79,4 @@ def render_game_pages(
         pages[book] = opening_book(board)
     if network:
         pages[network] = networks[board.task.id]
-    entries = {row.entry.name: row.entry for row in board.rows} | {f.entry.name: f.entry for f in board.failures}
-    for duel in shown_duels(board):
-        path = urls.duel_page(board.task.id, duel)
-        players = [entries.get(AgentName(*player.name)) for player in duel.players]
-        names = side_names(duel, [player.submission.name if player else None for player in players])
-        replay = match_replay(duel, board.task, frames, names)
-        counts = [count_matches(duel.matches, side) for side in (0, 1)]
-        pages[path] = page(
-            path, "duel.html.jinja", task=board.task, duel=duel, replay=replay, counts=counts, names=names,
-            card=duel_card(board, duel),
-            signed=format.SIGNED, FIRST_MATCHES=FIRST_MATCHES,
-            entries=players,
-            assets=Markup(urls.up(path) + "assets/"), root=Markup(urls.up(path)),
-        )  # fmt: skip
     return pages

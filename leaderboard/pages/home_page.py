@@ -10,7 +10,8 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import to_utc
 from leaderboard.charts import social_cards
 from leaderboard.core.standings import TaskRow
-from leaderboard.pages import episode_replays, won_matches
+from leaderboard.games import won_matches
+from leaderboard.pages import episode_replays
 from leaderboard.site_context import SiteContext
 from leaderboard.text.format import format_utc
 from leaderboard.text.urls import segment

@@ -4,7 +4,7 @@ from leaderboard.comments import sample_comments
 from leaderboard.core.standings import Standings
 from leaderboard.health import health
 from leaderboard.history import LeaderboardHistory
-from leaderboard.pages import agent_list, agent_page_shell, game_page, home_page, ledger, submit_form, task_page
+from leaderboard.pages import agent_list, agent_page_shell, duel_page, game_page, home_page, ledger, submit_form, task_page
 from leaderboard.pages.template_renderer import TemplateRenderer
 from leaderboard.site_context import SiteContext
 from leaderboard.text import urls
@@ -44,7 +44,8 @@ def render_pages(standings: Standings, context: SiteContext, past: LeaderboardHi
     for board in standings.tasks:
         pages[urls.task_page(board.task.id)] = task_page.render_task_page(board, renderer.page, context, past)
     for game in standings.games:
-        pages |= game_page.render_game_pages(game, renderer.page, context.frames, context.networks)
+        pages |= game_page.render_game_page(game, renderer.page, context.networks)
+        pages |= duel_page.render_duel_pages(game, renderer.page, context.frames)
     for task in context.hidden:
         path = urls.task_page(task.id)
         phase = standings.challenge.phase_of(task.id)

@@ -23,7 +23,8 @@ from leaderboard.core.entry import INTERVAL_NAME, Entry
 from leaderboard.core.exclusions import is_official
 from leaderboard.core.game_standings import GameStandings, shown_duels
 from leaderboard.core.standings import OverallRow, Standings, TaskStandings, results_of
-from leaderboard.pages import episode_replays, game_page, home_page, won_matches
+from leaderboard.games import won_matches
+from leaderboard.pages import duel_page, episode_replays, home_page
 from leaderboard.scoring import metrics
 from leaderboard.scoring.metrics import any_sealed
 from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED
@@ -115,7 +116,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         is_other_claim=interval_charts.is_other_claim,
         learning_curve=agent_charts.learning_curve_svg, curve_ends=agent_charts.curve_ends,
         replay_poster=episode_replays.replay_poster, replay_attributes=episode_replays.replay_attributes,
-        last_position=game_page.last_position,
+        last_position=duel_page.last_position,
         secret_hash=secret_hash, is_official=is_official, TABLE_ROWS=TABLE_ROWS, INTERVAL_NAME=INTERVAL_NAME,
         LEAST_COUNTED=LEAST_COUNTED, MOST_COUNTED=MOST_COUNTED,
         awaited=_awaited, refused=_refused, strip=_strip, citation=citation, forge_url=forge_url, heat=heat,

@@ -1,9 +1,11 @@
-"""The bootstrap: scores of resampled episodes as one matrix product, the same on every leaderboard and every processor.
+"""The bootstrap of a median: scores of resampled episodes as one matrix product, the same on every processor.
 
-A resample of n sorted values is a row of counts, and its mean is counts · values / n. The trimmed mean of a resample is
-also linear in the sorted values: a value counts as often as its copies fall into the ranks that are not trimmed. So all
-resamples of all results are `values @ counts`, for the mean and the IQM alike (Efron & Tibshirani, An Introduction to the
-Bootstrap, 1993, chapter 20: the resampling vector).
+Means and interquartile means have formulas instead (`intervals.py`); the overall one has `overall_iqm.py`.
+
+A resample of n sorted values is a row of counts, and its mean is counts · values / n. The trimmed mean of a resample is also
+linear in the sorted values: a value counts as often as its copies fall into the ranks that are not trimmed. So all resamples
+of all results are `values @ counts`; the median is the mean with all but the middle trimmed (Efron & Tibshirani, An
+Introduction to the Bootstrap, 1993, chapter 20: the resampling vector).
 
 A sum of floats depends on the order of addition, which differs between processors' libraries. So the values are rounded
 to multiples of a step, small enough to change no figure shown, and large enough that each sum fits a float exactly. Then

@@ -35,6 +35,7 @@ from leaderboard.scoring.intervals import (
     without_any_tails,
 )
 from leaderboard.scoring.metrics import MISSING, any_sealed, episode_metric, is_missing, ranking_metric, value_or_none
+from leaderboard.scoring.overall_iqm import Stratum, stratified_iqm
 from leaderboard.scoring.ranking import chosen_entries, in_order, name_order, rank_intervals, ranks_with_unranked
 from leaderboard.scoring.score_all import (
     LEAST_COUNTED,
@@ -44,7 +45,6 @@ from leaderboard.scoring.score_all import (
     common_scale,
     counted_scores,
 )
-from leaderboard.scoring.stratified_iqm import Stratum, stratified_iqm
 
 # From this many entries on, a second process resamples most of them, and this one a share after the tasks' tables.
 BACKGROUND_ENTRIES, FOREGROUND_SHARE = 250, 0.25

@@ -61,12 +61,16 @@ def is_image_fault(error: str) -> bool:
     return bool(_IMAGE_FAULT.search(error)) and not _MACHINE_FAULT.search(error)
 
 
+# The end of the message where no engine answers.
+OR_PROCESS = " or use --sandbox process"
+
+
 def no_answer(error: str) -> str:
     """The message where no engine answers. Of the library's text, which wraps it twice, what the system said is kept."""
     said = _SYSTEM_ERROR.search(error)
     reason = said[1] if said else error
     start = "join the group docker" if reason == "Permission denied" else "start Docker"
-    return f"no container engine answers ({reason}); {start} or use --sandbox process"
+    return f"no container engine answers ({reason}); {start}{OR_PROCESS}"
 
 
 def build_failure(arguments: dict[str, str], output: Sequence[str], error: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from evaluator.host.docker.engine_errors import OR_PROCESS
 from evaluator.host.errors import SandboxError
 from evaluator.host.machine import gpu_models, graphics_cards
 from evaluator.host.process_owner import remove_abandoned_once
@@ -69,7 +70,8 @@ def select_sandbox(choice: str, base: str, tell: Say, *, over_socket: bool | Non
     except SandboxError as error:
         if choice != "auto":
             raise
-        return replace(process_sandbox(f"{error}. {PROCESS_NOTICE}", gpus), is_fallback=True)
+        reason = str(error).removesuffix(OR_PROCESS)
+        return replace(process_sandbox(f"{reason}. {PROCESS_NOTICE}", gpus), is_fallback=True)
 
 
 def _handed_gpus(engine: "Engine", image: str, kind: SandboxKind, gpus: int) -> dict[str, Any]:

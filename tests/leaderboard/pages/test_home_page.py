@@ -13,8 +13,9 @@ from evaluator.model.records.duel_record import MatchEnd
 from leaderboard.api.api_inputs import api_inputs
 from leaderboard.api.site_documents import index_document
 from leaderboard.charts.social_cards import HOME_CARD, social_cards
+from leaderboard.games import won_matches
 from leaderboard.history import LeaderboardEvent, LeaderboardHistory
-from leaderboard.pages import home_page, won_matches
+from leaderboard.pages import home_page
 from leaderboard.pages.render_pages import render_pages
 from leaderboard.site_context import EpisodeReplay, FormerEntry, SiteContext
 from leaderboard.text import urls

@@ -21,7 +21,7 @@ import hashlib
 import numpy as np
 from leaderboard.scoring.intervals import critical_value, estimates
 from leaderboard.scoring.significance import compare_all
-from leaderboard.scoring.stratified_iqm import Stratum, stratified_iqm
+from leaderboard.scoring.overall_iqm import Stratum, stratified_iqm
 from tests.leaderboard import make
 
 random, checksum = np.random.default_rng(1), hashlib.sha256()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.host.errors import SandboxError
 from evaluator.host.process_owner import scratch_prefix
 from evaluator.host.sandboxes.process_sandbox import ControlGroup, ProcessSandbox
 from evaluator.host.sandboxes.sandbox import SandboxSpec
@@ -21,6 +22,20 @@ from tests.evaluations import ANGLE_RULE, evaluated
 
 TASK = Task(id="CartPole-v1", episodes=3)
 HEAD = "class Agent:\n    memoryless = True\n    def act(self, observation):\n"
+
+
+def test_where_no_engine_answers_the_note_offers_nothing_that_is_done_already(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody.sock")
+
+    with pytest.raises(SandboxError, match=r"; start Docker or use --sandbox process$"):
+        select_sandbox("docker", "python:3.11", print)
+    fallback = select_sandbox("auto", "python:3.11", print)
+
+    assert fallback.is_fallback
+    assert fallback.notice is not None
+    assert "; start Docker. The process sandbox limits time" in fallback.notice
 
 
 def tree(root: Path, *, unified: bool) -> Path:

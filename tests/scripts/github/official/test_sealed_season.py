@@ -45,7 +45,7 @@ from scripts.git.data_branches import export_files, results_commit
 from scripts.github.official import check_shards, evaluate_shard, plan_shards, publish_round
 from scripts.github.official.round_work import OfficialRun, read_round_work
 from scripts.github.preview.preview_artifact import ArtifactError, read_artifact
-from scripts.github.workflow import plan_context
+from scripts.github.workflow import sealed_jobs
 from scripts.github.workflow.sealed_jobs import JOB_SLOT_SECONDS
 from scripts.maintenance import record_season
 from scripts.repository.checkout import Checkout
@@ -262,7 +262,7 @@ def test_sealed_agents_share_no_machine(rules: bytes, sizes: list[int], tmp_path
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(plan_context, "time", clock)
+    monkeypatch.setattr(sealed_jobs, "time", clock)
     return clock
 
 

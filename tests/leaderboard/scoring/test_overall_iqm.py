@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from leaderboard.scoring import stratified_iqm as module
-from leaderboard.scoring.stratified_iqm import Stratum, stratified_iqm
+from leaderboard.scoring import overall_iqm as module
+from leaderboard.scoring.overall_iqm import Stratum, stratified_iqm
 
 
 def strata(columns) -> list[Stratum]:

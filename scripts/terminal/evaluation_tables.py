@@ -137,7 +137,7 @@ def script_remarks(task: Task, result: Result) -> Iterator[str]:
     if missing == rules.last:
         yield "it ended before its training steps did, and only episodes begun after them count: train until they are over"
     if record.exhausted:
-        yield f"it asked for more when the run had ended, after {record.steps:,} of {rules.steps:,} steps"
+        yield f"it asked for an episode or a step too many, after {record.steps:,} of {rules.steps:,} steps"
     if unfinished:
         yield f"{unfinished} of the {rules.last} episodes that count were not played to their end: {rules.worst:g} for each"
     if record.claimed is not None and is_other_claim(record.claimed, mean, digits(task)):

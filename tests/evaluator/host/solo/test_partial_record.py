@@ -147,6 +147,23 @@ def test_each_continuation_is_counted(partials: PartialFolder) -> None:
     assert played(wanted, partials).result.continued_after == (first, second)
 
 
+def test_a_failure_of_ours_interrupts_and_every_other_verdict_ends(partials: PartialFolder) -> None:
+    wanted = order(folder(ANGLE_RULE), CARTPOLE)
+    box = process()
+
+    def fails(progress: PlayProgress) -> None:
+        if progress.done >= 2:
+            raise RuntimeError("the engine is gone")
+
+    failed = evaluate_agent(wanted, box.kind, box.opener, lambda: datetime(2026, 1, 2, tzinfo=UTC), fails, partials).result
+    before = len(kept(partials))
+    again = played(wanted, partials).result
+
+    assert failed.verdict is Verdict.INTERNAL_ERROR
+    assert (again.verdict, again.continued_after) == (Verdict.OK, (before,))
+    assert not list(partials.folder.iterdir())
+
+
 def test_a_result_that_was_never_interrupted_says_nothing_of_it(partials: PartialFolder) -> None:
     result = played(order(folder(ANGLE_RULE), CARTPOLE), partials).result
 

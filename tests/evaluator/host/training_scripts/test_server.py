@@ -166,6 +166,21 @@ def test_the_budget_ends_a_script_well_whatever_its_exit_code() -> None:
     assert not result.script.unfinished
 
 
+def test_who_asks_for_an_episode_too_many_is_measured_though_others_are_open() -> None:
+    source = """
+    train(gym.make(sys.argv[1]))
+    envs = [gym.make(sys.argv[1]) for _ in range(11)]
+    try:
+        for env in envs:
+            env.reset()
+    except RuntimeError:
+        sys.exit(7)
+    """
+    result = script(source).result
+
+    assert (result.verdict, result.returns) == (Verdict.OK, (-1.0,) * 10)
+
+
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_a_vector_trains_and_the_run_ends_with_the_episodes_that_count(mode: str) -> None:
     source = f"""

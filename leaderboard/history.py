@@ -17,7 +17,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.exclusions import is_official
+from leaderboard.core.exclusions import EXAMPLES_LOGIN, is_official
 from leaderboard.core.game_standings import GameStandings, RatingSnapshot
 from leaderboard.core.standings import Standings, TaskRow, TaskStandings, entries_of, without_late_draws
 from leaderboard.core.version_folders import VersionFolders, version_folders
@@ -141,6 +141,11 @@ class LeaderboardHistory:
             return False
         return moderation.exclusion_of(*self._folders.of(result), result.submission_digest) is not None
 
+    def _is_for_comparison(self, name: AgentName) -> bool:
+        """Whether an agent that left took no place: the hosts' own, such as a rehearsal, the baselines and the examples."""
+        challenge, is_example = self._standings.challenge, name.login == EXAMPLES_LOGIN
+        return is_example or challenge.people.is_host(name.login) or challenge.is_baseline(*name, example=False)
+
     def best_scores(self, board: TaskStandings) -> tuple[BestScore, ...]:
         """Each score that was the best when it was measured, oldest first, of all versions and withdrawn agents.
 
@@ -210,7 +215,8 @@ class LeaderboardHistory:
     def _of(self, board: TaskStandings) -> list[_ScoredVersion]:
         """The results of agents that are on the leaderboard or were withdrawn, oldest first."""
         if board.task.id not in self._versions:
-            names = _competing(board) | {AgentName.folded(row.login, row.agent) for row in board.withdrawn}
+            gone = {AgentName.folded(row.login, row.agent) for row in board.withdrawn}
+            names = _competing(board) | {name for name in gone if not self._is_for_comparison(name)}
             results = self._results.get(board.task.id, ())
             counting = _counting(board.task, ((self._folders.of(result), result) for result in results), names)
             self._versions[board.task.id] = _scored(board, counting)

@@ -13,6 +13,8 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.exclusions import is_official
 from leaderboard.core.version_folders import version_folders
+from leaderboard.scoring.build_task_standings import precedence
+from leaderboard.visibility import is_replaced_login
 
 # Entries of each task that have replays.
 REPLAYED_ENTRIES = 10
@@ -84,6 +86,11 @@ class FormerEntry:
     """Digests of its versions that were rehearsals of the hosts."""
 
     @property
+    def is_anonymous(self) -> bool:
+        """Whether its name is not shown yet, so that nothing may lead to its files."""
+        return is_replaced_login(self.login)
+
+    @property
     def is_rehearsal(self) -> bool:
         """Whether all its results are of rehearsals."""
         return bool(self.results) and all(result.submission_digest in self.rehearsed for result in self.results)
@@ -107,7 +114,8 @@ def former_entries(
         if result.tier is Tier.OFFICIAL and result.season == season and result.verdict is not Verdict.INTERNAL_ERROR:
             logins.setdefault(name, result.login)
             measured.setdefault(name, []).append(result)
-            digests.setdefault(name, result.submission_digest)
+    for name in measured.keys() - on_main.keys():  # Of several versions the last one, as leaderboards list it.
+        digests[name] = max(measured[name], key=precedence).submission_digest
     return tuple(
         FormerEntry(
             login=login,

@@ -5,7 +5,8 @@ requests and the branch `results` are as public as the repository.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -28,6 +29,7 @@ from leaderboard.core.version_folders import version_folders
 ANONYMOUS_DIGITS = 32
 # Of these so many are shown.
 SHOWN_DIGITS = 8
+_REPLACED_LOGIN = re.compile(rf"entry-[0-9a-f]{{{ANONYMOUS_DIGITS}}}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +64,11 @@ def anonymous_mark(challenge: Challenge, login: str, agent: str) -> str:
     """The digits that replace an agent's name until it is shown; the same for all its versions and tasks."""
     text = f"pullrank-anonymous-1 {challenge.season}\n{login.casefold()}\n{agent}"
     return hashlib.sha256(text.encode()).hexdigest()[:ANONYMOUS_DIGITS]
+
+
+def is_replaced_login(login: str) -> bool:
+    """Whether a login stands for a name that is not shown yet; records and former entries do not say it otherwise."""
+    return _REPLACED_LOGIN.fullmatch(login) is not None
 
 
 def is_known(challenge: Challenge, login: str, agent: str) -> bool:
@@ -110,8 +117,7 @@ def with_host_flags(entries: Iterable[Entry], challenge: Challenge, moderation: 
 def _masked(standings: StandingsInput) -> StandingsInput:
     challenge = standings.challenge
     names = {entry.spelled_name for entry in standings.entries}
-    names |= {AgentName(result.login, result.agent) for result in standings.results}
-    names |= {AgentName(player.login, player.agent) for duel in standings.duels for player in duel.players}
+    names |= {AgentName(side.login, side.agent) for side in _sides(standings)}
     mask = {
         name: AgentName(f"entry-{anonymous_mark(challenge, *name)}", "agent")
         for name in sorted(names)
@@ -147,9 +153,15 @@ def _masked(standings: StandingsInput) -> StandingsInput:
             for record in standings.tried_records
         ),
         moderation=_moderation(
-            standings, mask, names - mask.keys(), {(name_of(one), one.submission_digest) for one in standings.results}
+            standings, mask, names - mask.keys(), {(name_of(side), side.submission_digest) for side in _sides(standings)}
         ),
     )
+
+
+def _sides(standings: StandingsInput) -> Iterator[Result | PlayerRecord]:
+    """Whoever was recorded."""
+    yield from standings.results
+    yield from (player for duel in standings.duels for player in duel.players)
 
 
 _NOBODY: dict[str, object] = {"login_id": None, "message": "", "log_tail": ""}
@@ -219,7 +231,7 @@ def _moderation(
     """The exclusions under the replaced names, without reason and link, which often name somebody.
 
     Exclusions of agents that have neither an entry nor a record are left out: they have no replaced name. `recorded`: the
-    agents with results, each with the digest of a version, which may be excluded though another one stands, or none.
+    agents with records, each with the digest of a version, which may be excluded though another one stands, or none.
     """
     moderation, replaced = standings.moderation, list[object]()
     digests = {entry.spelled_name: entry.digest for entry in standings.entries}

@@ -4,7 +4,6 @@ Objects are closed: they have no key that their type does not name. A `NotRequir
 mypy checks what is made against the types, and `document_files.py` generates the schemas from them.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Annotated, Literal, NotRequired, TypeVar, cast
 from urllib.parse import quote
@@ -21,6 +20,7 @@ from leaderboard.core.standings import OverallRow, TaskRow, WithdrawnScore
 from leaderboard.scoring.metrics import value_or_none
 from leaderboard.scoring.significance import Improvement, mean_improvement
 from leaderboard.text import urls
+from leaderboard.visibility import is_replaced_login
 
 UtcTime = Annotated[str, Field(description="UTC, ISO 8601")]
 
@@ -32,10 +32,6 @@ Medal = Literal["gold", "silver", "bronze"]
 
 
 _MEDALS: dict[int, Medal] = {1: "gold", 2: "silver", 3: "bronze"}
-
-
-# A former entry does not say whether its name is hidden, so this is read from the name that it has meanwhile.
-_ANONYMOUS_LOGIN = re.compile(r"entry-[0-9a-f]{32}")
 
 
 @with_config(extra="forbid")
@@ -240,5 +236,5 @@ def withdrawn_document(withdrawn: WithdrawnScore) -> WithdrawnJson:
         "score": withdrawn.score,
         "verdict": result.verdict,
         "evaluated_at": result.provenance.evaluated_at,
-        "key": None if _ANONYMOUS_LOGIN.fullmatch(withdrawn.login) else result.key,
+        "key": None if is_replaced_login(withdrawn.login) else result.key,
     }

@@ -293,8 +293,9 @@ def _excluded(task: Task, field: EligibleEntries, counted_duels: Iterable[Counte
     """Excluded entries, and excluded agents without a folder that have official duels."""
     excluded = {entry.name: (entry.login, entry.agent, why) for entry, why in field.excluded if entry.submission.plays(task)}
     for counted in counted_duels:
-        for player in counted.duel.players if is_official(counted.duel) else ():
-            why = field.moderation.exclusion_of(player.login, player.agent, player.submission_digest)
-            if why and player.name not in field.names:
-                excluded[AgentName(*player.name)] = (player.login, player.agent, why)
+        sides = zip(counted.duel.players, counted.pair, strict=True) if is_official(counted.duel) else ()
+        for player, (name, digest) in sides:  # Under the folder that a version is in now.
+            why = field.moderation.exclusion_of(player.login, name.agent, digest)
+            if why and name not in field.names:
+                excluded[name] = (player.login, name.agent, why)
     return tuple(Excluded(login=login, agent=agent, exclusion=why) for _, (login, agent, why) in sorted(excluded.items()))

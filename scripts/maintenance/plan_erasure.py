@@ -152,9 +152,8 @@ def plan_erasure(
     )
     erasures = _erasures(shown, renaming, now)
     after = _without_person(shown, renaming, erasures)
-    _refuse_moved_ranks(
-        _ranks(rank_recorded(shown, official=True), folded), _ranks(rank_recorded(after, official=True), renaming.mark)
-    )
+    before, then = (rank_recorded(ranked, official=True) for ranked in (shown, after))
+    _refuse_moved_ranks(ranks_of_others(before, folded), ranks_of_others(then, renaming.mark))
     return ErasurePlan(
         renaming=renaming,
         moderation=_moderated(checkout, renaming, erasures),
@@ -166,7 +165,9 @@ def plan_erasure(
 
 
 def _erasures(shown: StandingsInput, renaming: Renaming, now: datetime) -> tuple[Erasure, ...]:
-    """What keeps the places of the person's versions that rank."""
+    """What keeps the places of the person's versions that rank; one that was never evaluated has none to keep."""
+    records = (*shown.results, *shown.duels, *shown.tried_records)
+    evaluated = {side.submission_digest for one in records for side in one.sides if side.login.casefold() == renaming.login}
     return tuple(
         Erasure(
             login=renaming.mark, agent=renaming.agents[entry.agent], digest=entry.digest, since=now.strftime("%Y-%m-%d"),
@@ -176,6 +177,7 @@ def _erasures(shown: StandingsInput, renaming: Renaming, now: datetime) -> tuple
         if entry.login.casefold() == renaming.login
         and shown.moderation.exclusion_of(*entry.version) is None
         and not entry.baseline
+        and entry.digest in evaluated
     )  # fmt: skip
 
 
@@ -269,7 +271,7 @@ def _mark(taken: Container[str]) -> str:
     return next(mark for mark in marks if mark not in taken)
 
 
-def _ranks(standings: Standings, login: str) -> dict[tuple[str, ...], tuple[object, ...]]:
+def ranks_of_others(standings: Standings, login: str) -> dict[tuple[str, ...], tuple[object, ...]]:
     """Places, intervals and scores of everybody else.
 
     Sums in another order of names have other last bits, so numbers are rounded, to more digits than pages show.
@@ -278,7 +280,7 @@ def _ranks(standings: Standings, login: str) -> dict[tuple[str, ...], tuple[obje
     for board in standings.boards:
         for row in board.rows:
             value = row.rating.estimate if isinstance(board, GameStandings) else row.estimate  # type: ignore[union-attr]
-            numbers = (f"{number:.9g}" for number in (value.score, value.low, value.high))
+            numbers = (f"{round(number, 9) + 0.0:.9g}" for number in (value.score, value.low, value.high))
             ranks[board.task.id, *row.entry.name] = row.place, row.rank_low, row.rank_high, *numbers
     ranks |= {("overall", *row.entry.name): (row.place,) for row in standings.overall}
     return {name: value for name, value in ranks.items() if name[1] != login}

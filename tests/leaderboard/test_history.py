@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.moderation import Exclusion, Moderation
+from evaluator.model.config.people import People
 from leaderboard.build_standings import build_standings
 from leaderboard.charts.history_charts import best_score_chart, places_chart, ticks
 from leaderboard.core.game_standings import RatingSnapshot
@@ -296,3 +297,17 @@ def test_equal_agents_of_two_owners_keep_a_score_each():
 
     assert [(one.login, one.score) for one in best_scores(standings, [twin, first])] == [("alice", 5.0)]
     assert places_by_login(standings, [first, twin])["bob"] == ((SECOND, 2),)
+
+
+def test_who_was_listed_for_comparison_only_sets_no_record_after_leaving():
+    """A host's rehearsal is withdrawn at once, and may be the best agent that there is."""
+    ours, example = make.entry("Hosty", agent="rehearsal"), make.entry("local", agent="rule")
+    entries = [ALICE, replace(ours, host=True), replace(example, baseline=True)]
+    results = [
+        make.result(ours, [9.0], at=FIRST), make.result(example, [8.0], at=SECOND), make.result(ALICE, [5.0], at=THIRD)
+    ]  # fmt: skip
+    rules = make.challenge(TASK).model_copy(update={"people": People(hosts=("hosty",))})
+
+    for standing in (entries, entries[:1]):
+        standings = build_standings(rules, standing, results, official=True)
+        assert [one.login for one in best_scores(standings, results)] == ["alice"]

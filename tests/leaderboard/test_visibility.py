@@ -20,7 +20,7 @@ from leaderboard.comments.comment_standings import official_report, official_sta
 from leaderboard.comments.comment_states import CommentContext, RankReply
 from leaderboard.pages.agent import agent_page
 from leaderboard.pages.render_pages import render_pages
-from leaderboard.site_context import SiteContext
+from leaderboard.site_context import SiteContext, former_entries
 from leaderboard.visibility import StandingsInput, anonymous_name, as_shown, with_host_flags
 from tests.leaderboard.make import challenge, duel, entry, game, result, task
 
@@ -106,6 +106,28 @@ def test_no_page_shows_a_commit_or_an_image_before_the_date() -> None:
         before, after = ("\n".join(all_pages(board(as_shown(told, at)), context).values()) for at in (BEFORE, AFTER))
         assert commit in after
         assert [word for word in (commit, commit[:12], image[7:]) if word in before] == []
+
+
+@pytest.mark.attack(
+    "key_of_an_anonymous_record", family="people", outcome="no key is there",
+    tries="Reads the keys of records on the pages of anonymous entries that left: the files of that name lie below a login.",
+)  # fmt: skip
+@pytest.mark.parametrize("is_excluded", [False, True])
+def test_no_page_of_who_left_shows_a_records_key_before_the_date(is_excluded: bool) -> None:
+    ann, bobby = secretive("ann"), secretive("bobby")
+    out = Exclusion(login="ann", since="2026-01-01", who="host", why="a copy", link="https://x.example/")
+    season = whole(people(anonymous_until=UNTIL), [ann, bobby], Moderation(exclusions=(out,) if is_excluded else ()))
+    season = replace(season, entries=season.entries[1:])
+
+    def text(at: datetime) -> str:
+        shown = as_shown(season, at)
+        gone = former_entries(shown.entries, shown.results, shown.moderation, "1")
+        context = SiteContext(generated_at="now", repository="https://github.com/o/b", former_entries=gone)
+        return "\n".join(all_pages(board(shown), context).values())
+
+    keys = [one.key[:12] for one in season.results if one.login == "ann"]
+    assert [key for key in keys if key in text(BEFORE)] == []
+    assert [key for key in keys if key in text(AFTER)] == keys
 
 
 def test_other_names_of_commits_change_no_choice_of_draws() -> None:
@@ -199,6 +221,18 @@ def test_who_is_excluded_by_a_digest_and_gone_stays_excluded() -> None:
         standings = board(as_shown(season, at)).tasks[0]
         assert (len(standings.excluded), len(standings.withdrawn)) == (1, 0)
         assert ("ann" in str(standings.excluded)) == (at == AFTER)
+
+
+def test_a_player_excluded_by_a_digest_and_gone_stays_listed() -> None:
+    """Of a game alone there is no result that tells which digests an exclusion may be about."""
+    season = season_of_games()
+    ann = season.entries[0]
+    out = Exclusion(
+        login="ann", digest=ann.digest, since="2026-01-01", who="host", why="ann copied", link="https://x.example/"
+    )
+    season = replace(season, entries=season.entries[1:], moderation=Moderation(exclusions=(out,)))
+
+    assert [len(board(as_shown(season, at)).games[0].excluded) for at in (BEFORE, AFTER)] == [1, 1]
 
 
 def test_hosts_and_baselines_keep_their_names() -> None:

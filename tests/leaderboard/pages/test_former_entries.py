@@ -24,6 +24,22 @@ RULED = Moderation.model_validate(
 )  # fmt: skip
 
 
+def test_of_several_versions_the_last_one_says_whether_its_agent_is_excluded() -> None:
+    """As leaderboards list it, whatever the order in which records are read."""
+    older = result(ALICE, samples.CAR, (1.0,), provenance={"evaluated_at": "2026-01-01T00:00:00Z"})
+    newer = result(
+        replace(ALICE, digest=samples.digest("newer")),
+        samples.CAR,
+        (1.0,),
+        provenance={"evaluated_at": "2026-01-02T00:00:00Z"},
+    )
+    for digest, is_excluded in ((older.submission_digest, False), (newer.submission_digest, True)):
+        ruled = Moderation(exclusions=(RULED.exclusions[0].model_copy(update={"login": "alice", "digest": digest}),))
+        for order in ([older, newer], [newer, older]):
+            (gone,) = former_entries([BOB], order, ruled, "2026")
+            assert bool(gone.exclusion) == is_excluded
+
+
 def test_who_stands_and_is_not_excluded_has_not_departed() -> None:
     assert former_entries([ALICE, BOB], RESULTS, Moderation(), "2026") == ()
 

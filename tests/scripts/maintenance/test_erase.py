@@ -4,6 +4,7 @@ import itertools
 import json
 import subprocess
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from evaluator.model.config.task import Task
 from evaluator.model.identifiers import LOGIN
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
+from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import Entry
+from leaderboard.core.standings import Standings
 from leaderboard.core.store import ResultStore
 from leaderboard.history import LeaderboardHistory
 from leaderboard.site_context import former_entries
-from scripts.maintenance.plan_erasure import Renaming
+from scripts.maintenance.plan_erasure import Renaming, ranks_of_others
 from scripts.repository.checkout import Checkout
 from scripts.repository.moderation_file import with_entry
 from scripts.standings.recorded_standings import rank_recorded, recorded_input
@@ -344,6 +347,39 @@ def test_what_is_excluded_stays_so(board: Path, named: str) -> None:
     git(board, "commit", "-qm", "Erase")
     assert records_and_excluded(board) == before
     assert "moderation.yml:2" in err, "the host's own line is for the host to change"
+
+
+def test_a_record_stays_though_the_version_on_main_was_never_evaluated(board: Path) -> None:
+    """It had no place to keep, and kept its folder from being listed as withdrawn, with the earlier versions' records."""
+    (board / "submissions/ada/net/agent.py").write_text(SOURCE.format("newer"))
+    git(board, "commit", "-qam", "Newer")
+    before, _ = records_and_excluded(board)
+    assert "ada" in before
+
+    code, _, err = run(board, "erase", "ada", *PUSH, account("ada"))
+
+    assert code == 0, err
+    assert not parse_moderation((board / "moderation.yml").read_bytes()).erasures
+    git(board, "add", "-A")
+    git(board, "commit", "-qm", "Erase")
+    after, _ = records_and_excluded(board)
+    assert (len(after), before - after, "erased_" in str(after)) == (len(before), {"ada"}, True)
+
+
+def test_a_rating_that_differs_in_its_last_bits_has_not_moved() -> None:
+    """Of equal players: sums in the order of other names left 2e-14 in place of 3e-14, and the erasure was refused."""
+    ann, bobby = make.entry("ann"), make.entry("bobby")
+    on = make.game()
+    duels = [make.duel(ann, on=on), make.duel(bobby, on=on), make.duel(ann, bobby, "wl", on=on)]
+    standings = build_standings(make.challenge(on), [ann, bobby], [], official=True, duels=duels)
+
+    def rated(elo: float) -> Standings:
+        (game,) = standings.games
+        rows = tuple(replace(row, rating=replace(row.rating, elo=elo)) for row in game.rows)
+        return replace(standings, games=(replace(game, rows=rows),))
+
+    assert ranks_of_others(rated(2.4e-14), "ann") == ranks_of_others(rated(-1.8e-14), "ann")
+    assert ranks_of_others(rated(1e-3), "ann") != ranks_of_others(rated(0.0), "ann")
 
 
 def records_and_excluded(root: Path) -> tuple[set[str], list[str]]:

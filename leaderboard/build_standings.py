@@ -14,7 +14,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.exclusions import eligible_entries
+from leaderboard.core.exclusions import eligible_entries, without_excluded_teams
 from leaderboard.core.owners import OwnerGroups, OwnerTries, OwnerTry, owner_groups
 from leaderboard.core.standings import FinalDraws, Standings, without_late_draws
 from leaderboard.core.version_folders import VersionFolders, version_folders
@@ -56,7 +56,7 @@ def build_standings(
     eligible = eligible_entries(entries, moderation, official=official)
     tried_records = [*tried_records, *(results := list(results)), *(duels := list(duels))]
     results, duels = without_late_draws(results, final), without_late_draws(duels, final)
-    folders, groups = version_folders(entries), owner_groups(entries, tried_records)
+    folders, groups = version_folders(entries), owner_groups(without_excluded_teams(entries, moderation), tried_records)
     counted, tried = (_by_task(challenge, records, folders) for records in (results, tried_records))
     recorded = {task.id: _under_its_settings(task, counted[task.id]) for task in challenge.solo_tasks}
     places = FinalPlaces(groups, eligible.ranking, recorded, final.beacon) if final else None

@@ -20,7 +20,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import PREVIEW_BEACON, Provenance
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.exclusions import EXAMPLES_LOGIN, without_excluded_teams
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.standings import FinalDraws
 from leaderboard.core.version_folders import version_folders
@@ -133,7 +133,7 @@ def _masked(standings: StandingsInput) -> StandingsInput:
         return mask.get(name_of(side))
 
     # After names are replaced, nobody can tell which agents belong to one login or team.
-    groups = owner_groups(standings.entries, standings.duels)
+    groups = owner_groups(without_excluded_teams(standings.entries, standings.moderation), standings.duels)
 
     def masked_beacon(beacon: str) -> str:
         # A commit tells who brought it to main; the one that ended submissions is everybody's, as is a season's secret.

@@ -42,6 +42,21 @@ def eligible_entries(entries: Iterable[Entry], moderation: Moderation | None, *,
     return EligibleEntries(ranking=tuple(ranking), excluded=tuple(excluded), names=names, moderation=moderation)
 
 
+def without_excluded_teams(entries: Iterable[Entry], moderation: Moderation | None) -> list[Entry]:
+    """The entries, of which the excluded ones name no authors: they make no team, as if they were not on main.
+
+    The official run and comments leave them out, and must find the same teams.
+    """
+    if moderation is None or not moderation.exclusions:
+        return list(entries)
+    return [
+        replace(entry, submission=entry.submission.model_copy(update={"authors": ()}))
+        if moderation.exclusion_of(*entry.version)
+        else entry
+        for entry in entries
+    ]
+
+
 def is_official(record: Result | Duel) -> bool:
     """Whether a record counts on an official leaderboard.
 

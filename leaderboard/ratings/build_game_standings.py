@@ -11,7 +11,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.entry import AgentName, Entry, Excluded
-from leaderboard.core.exclusions import EligibleEntries, eligible_entries, is_official
+from leaderboard.core.exclusions import EligibleEntries, eligible_entries, is_official, without_excluded_teams
 from leaderboard.core.game_standings import (
     GameFailure,
     GameRow,
@@ -116,7 +116,7 @@ def build_game_standings(
         final_beacon: as in `build_standings`; the rating of the duels before decides which player holds an owner's place.
         tried_records: as in `build_standings`.
     """
-    entries, duels = list(entries), list(duels)
+    entries, duels = without_excluded_teams(entries, moderation), list(duels)
     every_duel = [*duels, *(record for record in tried_records if isinstance(record, Duel))]
     field = eligible_entries(entries, moderation, official=official)
     entered = sorted((entry for entry in field.ranking if entry.submission.plays(task)), key=name_order)

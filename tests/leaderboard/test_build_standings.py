@@ -1,6 +1,7 @@
 """From files to standings."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -32,6 +33,24 @@ def excluding(*who):
     fields = {"since": "2026-05-01", "who": "host", "why": "copies weights", "link": "https://example.org/1"}
     named = [dict(zip(("login", "agent"), one.split("/"), strict=False)) for one in who]
     return Moderation.model_validate({"exclusions": [{**one, **fields} for one in named]})
+
+
+def test_an_excluded_version_makes_no_team():
+    """The official run and comments leave it out: with its team, the board had other players and places than they."""
+    named = make.entry("mallory", agent="excluded", authors=("@anna",))
+    entries = [named, make.entry("mallory"), make.entry("anna", authors=("@mallory",)), BOB]
+    game, others = make.game(), entries[1:]
+    results = [make.result(entry, [float(score)] * 12) for score, entry in enumerate(entries)]
+    duels = [make.duel(entry, on=game) for entry in entries]
+    duels += [make.duel(one, other, "ww", on=game) for one, other in itertools.combinations(others, 2)]
+    rules = make.challenge(make.task(), game)
+
+    def places(entries, moderation=None):
+        made = build_standings(rules, entries, results, official=True, moderation=moderation, duels=duels)
+        return [[(row.entry.name, row.place) for row in board.rows] for board in (*made.tasks, *made.games)]
+
+    assert places(entries, excluding("mallory/excluded")) == places(others)
+    assert [len(rows) for rows in places(others)] == [3, 3]
 
 
 def test_a_scored_entry_has_a_row():

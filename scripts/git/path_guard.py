@@ -208,7 +208,7 @@ def _inspect(repository: GitRepository, base: str, head: str, author: PullAuthor
     if not faults and not guarded.outside:
         faults += _history_faults(added_bytes(repository, base, head), max(1, len(changed_in_head)), limits)
     # A merge makes each of them a part of main: an open pull request with such a commit would count as merged.
-    if not faults and not guarded.outside and (commit := commit_outside(repository, base, head, owner)):
+    if not faults and not guarded.outside and (commit := commit_outside(repository, base, head, author.login)):
         words = f"{commit} changes what is not in {owner}, though a later one takes it back"
         faults.append(f"{words}; begin a new branch on main, with one commit")
     return GuardedPaths(

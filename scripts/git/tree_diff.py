@@ -123,16 +123,19 @@ def added_bytes(repository: GitRepository, base: str, head: str) -> AddedBytes:
     return AddedBytes(packed=sum(packed), unpacked=sum(unpacked), commits=commits)
 
 
-def commit_outside(repository: GitRepository, base: str, head: str, folder: str) -> str | None:
-    """Which of the head's commits changes something outside of a folder, also if a later one takes it back; None if none.
+def commit_outside(repository: GitRepository, base: str, head: str, owner: str) -> str | None:
+    """Which of the head's commits changes something outside of the owner's folder, also if a later one takes it back.
 
-    A merge does where a file of it is none of its parents': one of main brings what main has.
+    None if none does. `owner` is a login, whose letters count in either case. A merge changes a file that is none of its
+    parents': one of main brings what main has.
 
     Raises:
         UnreadableError: there is too much to look at.
         GitError: a commit is missing.
     """
-    since, paths = (full_sha(head), f"^{full_sha(base)}"), ("--", ":(top)", f":(top,exclude,icase,literal){folder}/")
+    either_case = "".join(f"[{letter.lower()}{letter.upper()}]" if letter.isalpha() else letter for letter in owner)
+    since = full_sha(head), f"^{full_sha(base)}"
+    paths = "--", ":(top)", f":(top,exclude,glob){SUBMISSIONS}/{either_case}/**"
     excluding = replace(repository, has_path_patterns=True)
     try:
         ways = ("--full-history", "--no-merges", "--max-count=1", *since, *paths)

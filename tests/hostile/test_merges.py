@@ -103,7 +103,9 @@ def test_names_that_differ_by_case_from_those_on_main_do_not_come_in(board: Clon
     tries="Brings the commits of an open pull request along, and takes back what they change, so that it counts as merged.",
 )  # fmt: skip
 @pytest.mark.parametrize("how", ["merged without its files", "taken back", "in two steps", "of one merge"])
-@pytest.mark.parametrize("of_others", [agent_files("bob"), {"evaluator/mended.py": b"x = 2\n"}])
+@pytest.mark.parametrize(
+    "of_others", [agent_files("bob"), {"evaluator/mended.py": b"x = 2\n"}, {"Submissions/alice/new/agent.py": b"x = 2\n"}]
+)
 def test_commits_that_change_what_is_others_are_refused_though_it_is_taken_back(
     board: Clone, how: str, of_others: dict[str, bytes | None]
 ) -> None:

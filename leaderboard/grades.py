@@ -13,7 +13,7 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import teams_of
 from leaderboard.core.standings import Standings
-from leaderboard.scoring.build_task_standings import pooled_results
+from leaderboard.scoring.counting_results import pooled_results
 from leaderboard.scoring.intervals import pooled_values
 from leaderboard.scoring.metrics import is_missing, oriented_value, ranking_metric
 

@@ -13,7 +13,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.exclusions import is_official
 from leaderboard.core.version_folders import version_folders
-from leaderboard.scoring.build_task_standings import precedence
+from leaderboard.scoring.counting_results import precedence
 from leaderboard.visibility import is_replaced_login
 
 # Entries of each task that have replays.

@@ -29,7 +29,7 @@ from leaderboard.core.standings import OverallRow, Standings, TaskFailure, TaskR
 from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.planning.refusal_reasons import Reason, reason_in_words
 from leaderboard.ratings.rated_duels import side_fault, validation_fault
-from leaderboard.scoring.build_task_standings import counting_results
+from leaderboard.scoring.counting_results import counting_results
 from leaderboard.scoring.intervals import intervals, measured_estimate
 from leaderboard.visibility import anonymous_name, with_host_flags
 

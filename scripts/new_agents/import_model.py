@@ -5,7 +5,6 @@ What a file is, its bytes say; nothing of it is executed or unpickled.
 
 import hashlib
 import json
-import lzma
 import os
 import pickletools
 import re
@@ -39,6 +38,8 @@ from scripts.repository.layout import TEMPLATE_FOLDER
 # More of a member is not read: a zip can unpack to a thousand times its size.
 _MEMBER_BYTES = 16 << 20
 _MEMBERS = 5000
+# Those of each model. Of other methods Python unpacks all that it has read at once, however little is asked for.
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # Fields of a model of Stable-Baselines3 that show its algorithm, checked in this order: those of `sandbox/adapters/sb3.py`,
 # of which the trusted side imports nothing. A test compares them.
 _ALGORITHM_FIELDS = (
@@ -50,7 +51,7 @@ _TENSORS = re.compile(
     r"collections OrderedDict|torch._utils _rebuild_(tensor_v2|parameter)|torch(\.storage)? \w+Storage|torch \w+"
 )
 # What a damaged or hostile zip raises where it is read; NotImplementedError and RecursionError are RuntimeErrors.
-_UNREADABLE = (OSError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+_UNREADABLE = (OSError, ValueError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error)
 _OLD = re.compile(r"<class 'gym\.")
 _LAYER = re.compile(r"(.*)\.weight")
 # By the layers' name: the activation between them, and whether the output is squashed into the action's bounds.
@@ -123,6 +124,8 @@ def _of_zip(path: Path, archive: zipfile.ZipFile) -> SavedModel:
 
 
 def _member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
+    if archive.getinfo(name).compress_type not in _METHODS:
+        raise _fault(path, f"{name!r} in it is neither stored nor deflated, as each model's is; save it again")
     with archive.open(name) as member:
         content = member.read(_MEMBER_BYTES + 1)
     if len(content) > _MEMBER_BYTES:

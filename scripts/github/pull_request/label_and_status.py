@@ -19,7 +19,7 @@ from leaderboard.comments.comment_states import (
 )
 from leaderboard.planning.missing_work import INTERNAL_ERROR_LIMIT
 from scripts.git.path_guard import GuardedPaths
-from scripts.github.api.responses import PullRequest, WorkflowRun
+from scripts.github.api.responses import CommitStatus, PullRequest, WorkflowRun
 
 OK_LABEL, CHANGES_LABEL, REVIEW_LABEL, OFFICIAL_LABEL = "preview-ok", "needs-changes", "needs-review", "official"
 PREVIEW_LABELS = (OK_LABEL, CHANGES_LABEL, REVIEW_LABEL)
@@ -115,6 +115,14 @@ def broken_outcome(run: WorkflowRun, reason: str, tried: int) -> Outcome:
     return Outcome(state=state, status=StatusState.ERROR, status_text=words, is_our_failure=True)
 
 
+_SCORED = "preview: "
+
+
+def is_scored(status: CommitStatus) -> bool:
+    """Whether the status says that a preview scored everything: only then the good label belongs to it."""
+    return status.state == StatusState.SUCCESS and status.description.startswith(_SCORED)
+
+
 def previewed_outcome(state: Previewed) -> Outcome:
     """The preview ended."""
     verdicts = [row.result.verdict for agent in state.agents for row in agent.rows]
@@ -133,7 +141,7 @@ def previewed_outcome(state: Previewed) -> Outcome:
     if failed or any(agent.faults for agent in state.agents) or not total:
         words = f"{failed} of {total} evaluations failed; the comment says why" if failed else "no score: mend the faults"
         return Outcome(state=state, status=StatusState.FAILURE, status_text=words, label=CHANGES_LABEL)
-    words = f"preview: {total} of {total} evaluations scored; unofficial until merged"
+    words = f"{_SCORED}{total} of {total} evaluations scored; unofficial until merged"
     return Outcome(state=state, status=StatusState.SUCCESS, status_text=words, label=OK_LABEL)
 
 

@@ -53,6 +53,7 @@ from scripts.github.pull_request.label_and_status import (
     REVIEW_LABEL,
     Outcome,
     StatusState,
+    is_scored,
     no_run_outcome,
     refused_outcome,
 )
@@ -222,11 +223,11 @@ def find_backlog(context: BotContext, runs: PreviewRuns, faults: list[str], *, i
             pull = snapshot.pull
             with collecting_faults(pull, faults):
                 status = _own_status(context, snapshot)
-                if status is not None and status.state == StatusState.SUCCESS:
-                    passed.append((pull, status))
-                elif is_complete and OK_LABEL in pull.labels:
+                if is_complete and OK_LABEL in pull.labels and not (status is not None and is_scored(status)):
                     # Its author went back to a commit that had been told: label and comment are of the better one between.
                     status = None
+                elif status is not None and status.state == StatusState.SUCCESS:
+                    passed.append((pull, status))
                 # What failed on our side is told again by whoever makes it run again.
                 is_failed = status is not None and status.state == StatusState.ERROR
                 is_looked_at = is_complete or not is_failed or pull.head_sha == own_head
@@ -258,6 +259,8 @@ def _to_be_judged_again(context: BotContext, passed: Sequence[PassedPull]) -> li
     authors = {pull.number: pull.author for pull, _ in passed}
 
     def is_of_another(pull: PullRequest, status: CommitStatus) -> bool:
+        if status.description == no_run_outcome(pull, NoRunReason.NOTHING).status_text:
+            return False  # It is the same whoever proposes it; two accounts would pass the status on for ever.
         is_own = status.pull in (None, pull.number) or authors.get(status.pull or 0) == pull.author
         if is_own and not status.is_of_queue:
             return False

@@ -5,6 +5,7 @@ import json
 import pickle
 import shutil
 import time
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -232,8 +233,31 @@ def test_a_member_that_cannot_be_unpacked_is_refused_in_one_line(board: Checkout
         content[place] ^= 0x5A
     path.write_bytes(content)
 
-    with pytest.raises(CommandError, match="cannot be read"):
+    with pytest.raises(CommandError, match=r"cannot be read|neither stored nor deflated"):
         imported(board, path, "CartPole-v1")
+
+
+@pytest.mark.attack(
+    "model_packed_by_another_method", family="models", outcome="refused before it is unpacked",
+    tries="Packs a model's description by bzip2 or LZMA, of which Python unpacks all at once: a kilobyte fills the memory.",
+)  # fmt: skip
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_member_whose_method_unpacks_all_at_once_is_not_read(board: Checkout, tmp_path: Path, method: int) -> None:
+    path = tmp_path / "model.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("data", bytes(128 << 20))
+        archive.writestr("policy.pth", b"")
+    assert path.stat().st_size < 1 << 20
+    tracemalloc.start()
+
+    try:
+        with pytest.raises(CommandError, match="neither stored nor deflated"):
+            imported(board, path, "CartPole-v1")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 64 << 20
 
 
 @pytest.mark.attack(

@@ -417,6 +417,32 @@ def test_who_goes_back_to_a_refused_commit_keeps_no_good_label(scene: Scene, has
 
 
 @pytest.mark.attack(
+    "label_beside_a_change_without_agents", family="bot", outcome="the hourly run takes the label and the score back",
+    tries="Changes the evaluator alone, which is told as touching no agent, is found good with a commit of its agent, and "
+    "goes back to the first one, of which GitHub plays nothing.",
+)  # fmt: skip
+def test_who_goes_back_to_a_commit_without_agents_keeps_no_good_label(scene: Scene) -> None:
+    """That commit's status was good, too, and final: `preview-ok` and a score stood beside a change of the evaluator."""
+    changed = scene.push({"evaluator/e.py": b"score = 1e9\n"})
+    settle(scene)
+    assert scene.statuses(changed)[-1] == ("success", "touches no agent, so there is nothing to score")
+    good = scene.bring()
+    scene.ran(32, content=previewed(scene, good))
+    settle(scene)
+    assert scene.world.labelled[7] == ["preview-ok"]
+    scene.world.pulls[7].head_sha = changed
+
+    settle(scene)
+
+    assert not scene.world.labelled.get(7)
+    (body,) = scene.bodies()
+    assert changed[:7] in body
+    scene.standin.calls.clear()
+    settle(scene)
+    assert scene.standin.writes() == []
+
+
+@pytest.mark.attack(
     "failures_that_hide_others", family="bot", outcome="the board's own come first",
     tries="Breaks the previews of a hundred pull requests, so that the bot's issue has no room for what fails on the board.",
 )  # fmt: skip

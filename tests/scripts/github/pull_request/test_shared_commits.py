@@ -257,6 +257,35 @@ def test_what_stays_good_is_judged_again_once(scene: Scene, is_hourly: bool, mon
     assert sorted(judged) == [8, 8, 9, 9]
 
 
+@pytest.mark.attack(
+    "twins_without_agents_that_are_judged_for_ever", family="bot", outcome="judged once: it is the same for all",
+    tries="Opens hundreds of pull requests at one commit without agents by two accounts, whose status passes from one "
+    "account's to the other's: each report judges all of them again.",
+)  # fmt: skip
+@pytest.mark.parametrize("is_hourly", [False, True])
+def test_what_touches_no_agent_is_not_judged_for_each_who_proposes_it(scene: Scene, is_hourly: bool) -> None:
+    """Else the hour's requests are used up, and nobody else is told; and a commit takes a thousand statuses."""
+    sha = scene.push({"README.md": b"x\n"}, 7, "mallory")
+    reconcile_pulls(scene.context())
+    for number in range(20, 30):
+        scene.world.pulls[number] = PullRequest(number, "mallory", sha, branch=f"branch-{number}", fork_id=2007)
+    propose(scene, sha, author="eve")
+    scene.bring(9)
+    scene.ran(31, 9, content=previewed(scene, scene.world.pulls[9].head_sha))
+    tell(scene, 31)
+    scene.standin.calls.clear()
+
+    for _ in range(2):
+        if is_hourly:
+            reconcile_pulls(scene.context())
+        else:
+            tell(scene, 31)
+
+    assert scene.standin.writes() == []
+    assert not [call for call in scene.standin.calls if f"/commits/{sha}" in str(call)]
+    assert len(scene.statuses(sha)) == 1
+
+
 def test_the_hourly_run_judges_it_again_too(scene: Scene) -> None:
     scene.clone.commit(agent_files("alice"))
     scene.clone.push()

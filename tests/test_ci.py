@@ -173,6 +173,29 @@ def test_an_engine_that_is_still_starting_is_waited_for(room: Room) -> None:
     assert signals(log, wanted=False) == ""
 
 
+def test_an_engine_that_ends_before_it_answers_is_started_again(room: Room) -> None:
+    """Seen: dockerd gave up on a containerd that took longer than its 15 seconds to begin on a machine just woken up."""
+    once = f'[ -e "{room.place}/first" ] || {{ touch "{room.place}/first"; echo timeout waiting for containerd; exit 1; }}\n'
+    room.command("dockerd", "#!/bin/sh\n" + once + DOCKERD.removeprefix("#!/bin/sh\n").format(room=room.place))
+
+    done = room.run()
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("Starting the container engine") == 2
+    assert (room.place / "started").exists()
+
+
+def test_an_engine_that_never_answers_is_given_up_with_its_own_words(room: Room) -> None:
+    room.command("dockerd", "#!/bin/sh\necho failed to start containerd\nexit 1\n")
+    room.command("sleep", "#!/bin/sh\nexec /bin/sleep 0.02\n")
+
+    done = room.run()
+
+    assert done.returncode == 1
+    assert "The container engine does not answer.\n" in done.stdout
+    assert done.stdout.count("failed to start containerd") == 6
+
+
 MAKEFILE = "test:\n\t@{python} -m pytest -q -c /dev/null --rootdir . {cache} $(or $(ARGS),.)\n"
 # Fails as often as its file says, counting down.
 TESTS = """

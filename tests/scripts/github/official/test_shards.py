@@ -18,7 +18,7 @@ from evaluator.model.records.parse import parse_result
 from evaluator.model.records.stored_record import Tier
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.store import ResultStore
-from leaderboard.planning.missing_work import DuelWorkItem
+from leaderboard.planning.missing_work import DuelWorkItem, WorkItem
 from leaderboard.planning.pack_shards import PROCESSORS, UNKNOWN_SECONDS, Capacity
 from scripts.console import CommandError
 from scripts.github.official import evaluate_shard
@@ -263,6 +263,26 @@ def test_an_owner_of_slow_agents_lets_others_go_first(owner: str, tmp_path: Path
 
     played = Counter(path.parent.parent.name for path in (begun.folder() / "results").glob("*/*/*/*.json"))
     assert played == ({"mallory": 1, "zoe": 2} if owner == "mallory" else {"aaa": 8, "zoe": 2})
+
+
+def test_equal_files_on_one_draw_use_their_own_owners_time(tmp_path: Path) -> None:
+    """On a draw for all, such as the final one, the evaluations of two owners have one key."""
+    board, clock = make_board(tmp_path / "board"), Clock()
+    for owner in ("mallory", "zoe", "bob"):
+        board.commit(agent_files(owner))
+    board.push()
+    work = read_round_work(plan_round(board, tmp_path).run, board.head, "")
+    first = {item.players[0].login: item for item in reversed(work.items) if isinstance(item, WorkItem)}
+    mallory, bob = first["mallory"], first["bob"]
+    zoe = replace(first["zoe"], wanted=mallory.wanted)
+    shard_time = evaluate_shard._ShardTime(limits=work.challenge.limits, share=3600, clock=lambda: clock.now)
+    shard_time.begin([mallory, zoe, bob])
+
+    assert shard_time.may_start([mallory], 0)
+    clock.now += 5_000
+    shard_time.end(mallory)
+
+    assert shard_time.may_start([zoe], 0)
 
 
 @pytest.mark.parametrize(

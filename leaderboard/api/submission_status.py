@@ -53,17 +53,6 @@ class StatusJson(ClosedObject):
     agents: list[StatusAgentJson]
 
 
-_NEXT_STEPS = {
-    Verdict.INVALID: "Run pullrank check; its page names the file and the line.",
-    Verdict.CRASHED: "Read the message and the end of the log on its page, mend it, and open another pull request.",
-    Verdict.TIMEOUT: "Do less at the start or in each step: load less, and compute once.",
-    Verdict.OUT_OF_MEMORY: "Load smaller weights, or keep less history.",
-    Verdict.PROTOCOL_ERROR: "Compare the action’s type, shape and range with the task’s space.",
-    Verdict.OUTPUT_LIMIT: "Print less.",
-    Verdict.INTERNAL_ERROR: "Nothing to do: the evaluator failed, and tries again. It is never held against the agent.",
-}
-
-
 def status_document(inputs: ApiInputs) -> StatusJson:
     """Every agent by login and folder, with its state on each task."""
     standings = inputs.standings
@@ -81,7 +70,7 @@ def status_document(inputs: ApiInputs) -> StatusJson:
     return {
         "generated_at": inputs.generated_at,
         "verdicts": {
-            verdict: {"next": _NEXT_STEPS[verdict], "ours": verdict is Verdict.INTERNAL_ERROR}
+            verdict: {"next": verdict.advice.replace("`", ""), "ours": verdict is Verdict.INTERNAL_ERROR}
             for verdict in Verdict
             if verdict is not Verdict.OK
         },

@@ -6,7 +6,6 @@ Entrants' text stands only in code spans.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
 
 from markupsafe import Markup
 
@@ -37,34 +36,11 @@ _PLAIN_TITLE = re.compile(r"[A-Za-z][A-Za-z0-9 ()-]*")
 _REFERENCE = re.compile(r"[0-9a-f]{7}|GH-[0-9]", re.IGNORECASE)
 # The functions whose return value templates print without escaping.
 PHRASES = (
-    "advice", "retry_advice", "place", "rank_interval", "since_last", "to_leader", "interval", "score_chart", "score",
+    "retry_advice", "place", "rank_interval", "since_last", "to_leader", "interval", "score_chart", "score",
     "processor_time", "peak_memory", "picture_title", "overall_score", "task_name", "metrics_line", "won_drawn_lost",
     "elo_scale", "opponents_title",
 )  # fmt: skip
 _SAFE_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/%#=-]*)?")
-
-
-def advice(verdict: Verdict) -> str:
-    """What the author should do next, in a sentence."""
-    match verdict:
-        case Verdict.OK:
-            return "Nothing. It can be merged."
-        case Verdict.INVALID:
-            return "Fix what the message names. `pullrank check` reports the same locally, without an evaluation."
-        case Verdict.TIMEOUT:
-            return "Do less at the start or in each step: load less, compute once, or play many episodes with `act_batch`."
-        case Verdict.OUT_OF_MEMORY:
-            return "Load smaller weights, or keep less history."
-        case Verdict.CRASHED:
-            return "Read the message and the end of the log, then run the agent locally with `pullrank evaluate`."
-        case Verdict.PROTOCOL_ERROR:
-            return "Compare the type, the shape and the range of the action with the task’s space, and look for `nan`."
-        case Verdict.OUTPUT_LIMIT:
-            return "Print less; the log has a size limit for the whole task."
-        case Verdict.INTERNAL_ERROR:
-            return "Nothing. This is our fault and does not count against the agent."
-        case _:
-            assert_never(verdict)
 
 
 def retry_advice(verdict: Verdict, official: bool) -> str:

@@ -102,7 +102,7 @@ def expected_places(state: Previewed, *, official: bool, in_clone: bool = True, 
             ahead = unmarked(phrases.to_leader(game))
             out.print(_plain(f"{game.task.id}: {phrases.score(game)} Elo, {phrases.place(game)}, {ahead}"), soft_wrap=True)
     for verdict in dict.fromkeys(row.result.verdict for row in agent.rows if row.estimate is None):
-        advice = phrases.advice(verdict)
+        advice = verdict.advice
         if verdict is Verdict.CRASHED:  # a comment tells to run what has just been run here
             raised = [row for row in agent.rows if row.result.verdict is verdict and _RAISED.search(row.result.message)]
             command = debugger.replace("{task}", raised[0].task.id) if debugger and raised else ""

@@ -432,6 +432,6 @@ def test_a_place_after_several_tries_says_so() -> None:
 def test_every_verdict_has_advice(verdict: Verdict) -> None:
     row = made.POLE_ROW if verdict is Verdict.OK else made.failed(made.TAXI, verdict, "x")
 
-    assert phrases.advice(verdict)
+    assert verdict.advice
     assert phrases.retry_advice(verdict, False)
     harmless(render_comment(made.previewed(made.agent(row)), made.CONTEXT))

@@ -15,7 +15,7 @@ from leaderboard.api.rank_json import OverallRowJson, overall_improvements, over
 from leaderboard.api.task_leaderboards import MetricJson
 from leaderboard.health import REFUSED_PLAYERS, health
 from leaderboard.scoring.metrics import metrics_of
-from leaderboard.text import format, serialise, urls
+from leaderboard.text import format, phases, serialise, urls
 
 # Address templates. Each part must be percent-encoded. `result` is on the branch `results`, with the first twelve digits of
 # its key.
@@ -197,7 +197,7 @@ def index_document(inputs: ApiInputs) -> IndexJson:
 def tasks_document(inputs: ApiInputs) -> list[TaskJson]:
     """Every task and game with its addresses, in the order of challenge.yml; hidden leaderboards have no addresses."""
     challenge = inputs.standings.challenge
-    states = {phase.phase.id: phase for phase in format.shown_phases(challenge, inputs.context.now)}
+    states = {phase.phase.id: phase for phase in phases.shown_phases(challenge, inputs.context.now)}
     shown = [*(board.task for board in inputs.standings.tasks), *(game.task for game in inputs.standings.games)]
     hidden = {task.id for task in inputs.context.hidden}
     order = {task.id: place for place, task in enumerate(challenge.tasks)}
@@ -206,13 +206,13 @@ def tasks_document(inputs: ApiInputs) -> list[TaskJson]:
     return [_task(task, _phase(task, inputs, states), is_hidden=task.id in hidden) for task in shown]
 
 
-def _phase(task: Task, inputs: ApiInputs, states: dict[str, format.ShownPhase]) -> PhaseJson | None:
+def _phase(task: Task, inputs: ApiInputs, states: dict[str, phases.ShownPhase]) -> PhaseJson | None:
     phase = inputs.standings.challenge.phase_of(task.id)
     if phase is None:
         return None
     state = states[phase.id]
     return {
-        "id": phase.id, "name": phase.name, "start": phase.start, "end": phase.end, "state": state.state or None,
+        "id": phase.id, "name": phase.name, "start": phase.start, "end": phase.end, "state": state.state,
         "public_from": phase.public_from,
     }  # fmt: skip
 

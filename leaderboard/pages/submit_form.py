@@ -7,7 +7,7 @@ from evaluator.model.identifiers import LOGIN, NEW_AGENT
 from evaluator.model.visible_text import HIDDEN_IN_NAMES, HIDDEN_IN_TEXTS
 from leaderboard.core.standings import Standings
 from leaderboard.site_context import SiteContext
-from leaderboard.text import format, urls
+from leaderboard.text import format, phases, urls
 
 FORM_RULES = "submit/form.json"
 
@@ -21,14 +21,14 @@ def form_rules(standings: Standings, context: SiteContext) -> str:
     return json.dumps(
         {
             "title": challenge.title,
-            "not_open": format.not_open(challenge, context.now) or None,
+            "not_open": phases.not_open(challenge, context.now) or None,
             "repository": repository,
             "tasks": [
                 {
                     "id": task.id,
                     "title": task.title or task.id,
                     "kind": format.task_kind(task),
-                    "not_open": format.not_open(challenge, context.now, task.id) or None,
+                    "not_open": phases.not_open(challenge, context.now, task.id) or None,
                 }
                 for task in tasks.values()
             ],

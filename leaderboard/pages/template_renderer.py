@@ -29,7 +29,7 @@ from leaderboard.scoring import metrics
 from leaderboard.scoring.metrics import any_sealed
 from leaderboard.scoring.score_all import LEAST_COUNTED, MOST_COUNTED
 from leaderboard.site_context import SiteContext
-from leaderboard.text import escape_markdown, format, serialise, urls
+from leaderboard.text import escape_markdown, format, phases, serialise, urls
 from leaderboard.text.format import number
 
 PAGE_TEMPLATES = Path(__file__).with_name("templates")
@@ -56,9 +56,9 @@ class TemplateRenderer:
             "gone_pages": {urls.agent_page(gone.login, gone.agent) for gone in context.former_entries},
             "sealed": any(any_sealed(row.result for row in board.rows) for board in standings.tasks),
             "unshown": {field.name for field in standings.challenge.people.fields if not field.shown},
-            "phases": format.shown_phases(standings.challenge, context.now),
+            "phases": phases.shown_phases(standings.challenge, context.now),
             "mixed": not standings.official and has_official(standings),
-            "not_open": functools.partial(format.not_open, standings.challenge, context.now),
+            "not_open": functools.partial(phases.not_open, standings.challenge, context.now),
             "weighted": _weighted(standings.challenge.solo_tasks),
             "replayed": tasks_with_replays(standings, context),
             "overall_scale": interval_charts.chart_scale((row.estimate for row in standings.overall), [0.0, 1.0]),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.phase import Phase
+from evaluator.model.config.phase import Phase, PhaseState
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.core.entry import AgentName, Entry
@@ -66,19 +66,21 @@ def authors_by_owner(challenge: Challenge, entries: Iterable[Entry]) -> dict[str
     return authors
 
 
+_NOT_OPEN = {
+    PhaseState.CLOSED: PhaseRefusalKind.CLOSED,
+    PhaseState.BEGINS_LATER: PhaseRefusalKind.TOO_EARLY,
+    PhaseState.ENDED: PhaseRefusalKind.TOO_LATE,
+}
+
+
 def phase_refusal(
     phase: Phase, login: str, at: datetime, members: Mapping[str, frozenset[str]] | None
 ) -> PhaseRefusal | None:
     """Why a version that comes to main at a moment does not count in a phase; None if it counts."""
-    if not phase.active:
-        kind = PhaseRefusalKind.CLOSED
-    elif phase.start and phase.is_before(at):
-        kind = PhaseRefusalKind.TOO_EARLY
-    elif phase.end and phase.is_over(at):
-        kind = PhaseRefusalKind.TOO_LATE
-    elif not _may_enter(phase, login.casefold(), members):
+    kind = _NOT_OPEN.get(phase.state(at))
+    if kind is None and not _may_enter(phase, login.casefold(), members):
         kind = PhaseRefusalKind.NOT_ALLOWED
-    else:
+    if kind is None:
         return None
     return PhaseRefusal(kind=kind, phase=phase, login=login)
 

@@ -1,12 +1,9 @@
-"""Numbers, intervals, dates and phases as readers see them."""
+"""Numbers, intervals, dates and the marks of entries as readers see them."""
 
 import math
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal
 
-from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.phase import Phase, to_utc
+from evaluator.model.config.phase import to_utc
 from evaluator.model.config.task import Task
 from leaderboard.core.entry import Entry, RankedEntry
 from leaderboard.core.game_standings import GameRow
@@ -67,6 +64,11 @@ def day(moment: str) -> str:
     return moment[:10]
 
 
+def format_utc(instant: str) -> str:
+    """A moment in UTC, to the minute."""
+    return f"{to_utc(instant):%Y-%m-%d %H:%M} UTC"
+
+
 def short(digest: str) -> str:
     """The first twelve digits of a hash."""
     return digest.removeprefix("sha256:")[:12]
@@ -80,73 +82,6 @@ def quantity(count: int, word: str, plural: str = "") -> str:
 def task_kind(task: Task) -> Literal["game", "script", "task"]:
     """`game` and `task` are open to agents, `script` to training scripts."""
     return "game" if task.game else "script" if task.script else "task"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShownPhase:
-    """A phase on the home page."""
-
-    phase: Phase
-    state: str
-    """`open`, `begins later`, `ended`, `closed by the hosts`; empty without a moment."""
-    dates: str
-    who: str
-    """Who may enter."""
-    hidden_until: str | None
-    """None if its leaderboards are shown."""
-
-
-def format_utc(instant: str) -> str:
-    """A moment in UTC, to the minute."""
-    return f"{to_utc(instant):%Y-%m-%d %H:%M} UTC"
-
-
-def shown_phases(challenge: Challenge, now: datetime | None) -> tuple[ShownPhase, ...]:
-    """All phases in order; all have ended where submissions have."""
-    return tuple(_shown(phase, now, is_final=challenge.is_final) for phase in challenge.phases)
-
-
-def not_open(challenge: Challenge, now: datetime | None, task_id: str = "") -> str:
-    """Why no version that comes now counts on a task, or on any task if none is named; empty where one does."""
-    if challenge.is_final:
-        return f"The submissions of season {challenge.season} have ended."
-    if not task_id:
-        is_open = any(not not_open(challenge, now, task.id) for task in challenge.tasks)
-        return "" if is_open or not challenge.tasks else "No phase is open now."
-    phase = challenge.phase_of(task_id)
-    if phase is None:
-        return ""
-    match _state(phase, now, is_final=False):
-        case "closed by the hosts":
-            return f"The hosts closed the phase {phase.name}."
-        case "begins later":
-            return f"The phase {phase.name} begins {format_utc(phase.start or '')}; what comes before does not count in it."
-        case "ended":
-            return f"The phase {phase.name} ended {format_utc(phase.end or '')}."
-        case _:
-            return ""
-
-
-def _shown(phase: Phase, now: datetime | None, *, is_final: bool) -> ShownPhase:
-    parts = [f"from {format_utc(phase.start)}"] if phase.start else []
-    parts += [f"until {format_utc(phase.end)}"] if phase.end else []
-    whom = [*(["an allow list"] if phase.allow else []), *phase.teams]
-    is_hidden = now is not None and phase.public_from is not None and not phase.is_shown(now)
-    return ShownPhase(
-        phase=phase, state=_state(phase, now, is_final=is_final), dates=" ".join(parts) or "all season",
-        who=f"members of {', '.join(whom)}".replace("members of an allow list", "an allow list") if whom else "everybody",
-        hidden_until=format_utc(phase.public_from) if is_hidden and phase.public_from else None,
-    )  # fmt: skip
-
-
-def _state(phase: Phase, now: datetime | None, *, is_final: bool) -> str:
-    if not phase.active:
-        return "closed by the hosts"
-    if is_final:
-        return "ended"
-    if now is None:
-        return ""
-    return "begins later" if phase.is_before(now) else "ended" if phase.is_over(now) else "open"
 
 
 def tries_mark(tries: int) -> str:

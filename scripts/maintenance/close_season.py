@@ -18,6 +18,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.host.solo.verify_result import TRACE_MISSING
 from evaluator.host.verification import Verification, VerificationStatus
 from evaluator.model.config.challenge import Challenge
+from evaluator.model.config.phase import PhaseState
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
@@ -28,7 +29,8 @@ from leaderboard.core.version_folders import version_folders
 from leaderboard.pages.closed_season import SeasonSummary, season_page
 from leaderboard.planning.admission import admit_work, evaluated_versions
 from leaderboard.planning.missing_work import INTERNAL_ERROR_LIMIT, DuelWorkItem, MeasurementContext, WorkItem, work_in_words
-from leaderboard.text.format import quantity, shown_phases
+from leaderboard.text.format import quantity
+from leaderboard.text.phases import shown_phases
 from leaderboard.text.serialise import misc_entry
 from leaderboard.text.urls import traces_branch_name
 from leaderboard.visibility import is_anonymous
@@ -51,7 +53,11 @@ def refuse_open_phases(challenge: Challenge, now: datetime) -> None:
     Raises:
         CommandError: a phase does.
     """
-    ends = {shown.phase.id: shown for shown in shown_phases(challenge, now) if shown.state in ("open", "begins later")}
+    ends = {
+        shown.phase.id: shown
+        for shown in shown_phases(challenge, now)
+        if shown.state in (PhaseState.OPEN, PhaseState.BEGINS_LATER)
+    }
     if not ends:
         return
     named = ", ".join(f"'{name}' ({shown.dates}: {shown.state})" for name, shown in ends.items())

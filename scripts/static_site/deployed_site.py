@@ -10,7 +10,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.identifiers import CommitSha
 from evaluator.model.validation_messages import error_in_words
 from leaderboard.pages.home_page import season_end
-from leaderboard.text.format import shown_phases
+from leaderboard.text.phases import shown_phases
 from leaderboard.visibility import hidden_tasks, is_anonymous
 from scripts.console import OUR_FAULT, CommandError
 from scripts.git.data_branches import read_note, replace_note, results_commit

@@ -1,5 +1,6 @@
 """Phases and quotas: who may enter what, when and how often."""
 
+import enum
 import re
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal, Self
@@ -65,6 +66,15 @@ class Quota(Frozen):
         return self
 
 
+class PhaseState(enum.StrEnum):
+    """Where a phase stands at a moment."""
+
+    OPEN = "open"
+    BEGINS_LATER = "begins later"
+    ENDED = "ended"
+    CLOSED = "closed by the hosts"
+
+
 class Phase(Frozen):
     """A part of the season with its own tasks."""
 
@@ -96,9 +106,13 @@ class Phase(Frozen):
             raise misplaced(("end",), f"phase '{self.id}' ends ({self.end}) before it starts ({self.start}); correct one")
         return self
 
-    def is_before(self, at: datetime) -> bool:
-        """Whether it has not begun."""
-        return self.start is not None and at < to_utc(self.start)
+    def state(self, at: datetime) -> PhaseState:
+        """Where it stands, if the season's submissions have not ended."""
+        if not self.active:
+            return PhaseState.CLOSED
+        if self.start is not None and at < to_utc(self.start):
+            return PhaseState.BEGINS_LATER
+        return PhaseState.ENDED if self.is_over(at) else PhaseState.OPEN
 
     def is_over(self, at: datetime) -> bool:
         """Whether it has ended."""

@@ -22,7 +22,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import SandboxKind, Tier
 from leaderboard.core.store import ResultStore
-from leaderboard.text.format import not_open
+from leaderboard.text.phases import not_open
 from scripts.git.git_repository import GitRepository
 from scripts.maintenance.close_season import Citation, counted_record_files
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout

@@ -21,7 +21,7 @@ from leaderboard.build_standings import build_standings
 from leaderboard.core.arrays import Floats
 from leaderboard.core.entry import Entry
 from leaderboard.core.standings import FinalDraws, TaskRow
-from leaderboard.scoring.intervals import EstimateArrays, estimates, normal_quantiles, tail
+from leaderboard.scoring.intervals import EstimateArrays, estimates, normal_quantiles, significance_level
 from leaderboard.scoring.metrics import EpisodeMetric
 from leaderboard.scoring.significance import compare_all
 
@@ -68,7 +68,7 @@ def stop_when_very_lucky(scores: Floats, _: float) -> Standing:
 
 def stop_when_better(scores: Floats, opponent: float) -> Standing:
     """Replace the version until the board calls it better than the opponent, at most twenty times."""
-    needed = normal_quantiles(1 - tail(np.arange(1.0, TURNS + 1)))
+    needed = normal_quantiles(1 - significance_level(np.arange(1.0, TURNS + 1)))
     return _first((scores[:TURNS] - opponent) / np.sqrt(2) > needed)
 
 

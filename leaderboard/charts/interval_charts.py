@@ -175,11 +175,6 @@ def _coordinate(value: float) -> str:
     return f"{value:.2f}"
 
 
-def is_other_claim(claimed: float, measured: float, decimals: int) -> bool:
-    """Whether a claimed score differs from the measured mean by more than rounding."""
-    return abs(claimed - measured) > 0.51 * 10.0**-decimals
-
-
 Ranked = TypeVar("Ranked", TaskRow, GameRow)
 PLOTTED_ENTRIES = 20
 # Widths of letters in pixels, on the safe side: capitals and other scripts are taken for wide.

@@ -113,7 +113,7 @@ def template_environment(finalize: Callable[[object], Markup] = escape_markdown.
         interval_bar=interval_charts.interval_svg, score_plot=interval_charts.score_plot,
         rating_plot=interval_charts.rating_plot, rating_scale=interval_charts.rating_scale,
         task_scale=interval_charts.task_scale, has_arrows=interval_charts.has_arrows,
-        is_other_claim=interval_charts.is_other_claim,
+        claim_differs=metrics.claim_differs,
         learning_curve=agent_charts.learning_curve_svg, curve_ends=agent_charts.curve_ends,
         replay_poster=episode_replays.replay_poster, replay_attributes=episode_replays.replay_attributes,
         last_position=duel_page.last_position,

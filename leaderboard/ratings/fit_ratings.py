@@ -15,7 +15,7 @@ from leaderboard.core.game_standings import Rating
 from leaderboard.ratings.connectivity import bounds_ties, core_of
 from leaderboard.ratings.davidson import Likelihood, Matches, covariance, maximise
 from leaderboard.ratings.rated_duels import AgentVersion, CountedDuel, Pair
-from leaderboard.scoring.intervals import normal_quantiles, tail
+from leaderboard.scoring.intervals import normal_quantiles, significance_level
 from leaderboard.scoring.significance import CriticalValues
 
 # 400 points are odds of ten to one (Elo, The Rating of Chessplayers, 1978).
@@ -219,7 +219,7 @@ def _shifted(fit: _Fit, weights: Floats) -> _Fit:
 
 def _ratings(fit: _Fit, tries: Indices, *, prior: tuple[int, ...], ordered: bool) -> Ratings:
     theta, spread = fit.point[:-2], fit.spread[:-2, :-2]
-    half = normal_quantiles(1 - tail(np.append(tries, 1).astype(np.float64)))
+    half = normal_quantiles(1 - significance_level(np.append(tries, 1).astype(np.float64)))
     around = half[:-1] * np.sqrt(np.maximum(np.diagonal(spread), 0))
     gamma, error = float(ELO_SCALE * fit.point[-2]), float(ELO_SCALE * half[-1] * math.sqrt(fit.spread[-2, -2]))
     return Ratings(

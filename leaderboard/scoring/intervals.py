@@ -145,7 +145,7 @@ class EstimateArrays(NamedTuple):
     size: Floats
     """Degrees of freedom of the error, plus one."""
     tries: Floats
-    """Versions and draws that the entry was chosen from: `tail` of them is the level of intervals and tests."""
+    """Versions and draws that the entry was chosen from: `significance_level` is the level of its intervals and tests."""
     without_tails: Floats
     """Centre and error without very low values, then without very high ones; (entries, 2 sides, ways, `FAMILIES`, 2).
 
@@ -176,7 +176,7 @@ def scores(ordered: Floats, scoring: Scoring) -> Floats:
 
 
 def estimates(returns: Sequence[Sequence[float]], task: ScoringRule, tries: Sequence[int] | None = None) -> EstimateArrays:
-    """Score every entry of one task, with its interval at 95 %, or higher after several tries (`tail`).
+    """Score every entry of one task, with its interval at 95 %, or higher after several tries (`significance_level`).
 
     The interval of a mean is Student's, and longer on the side of the longer tail: there it reaches
     t + γ (1 + 2 t²) / (6 √n) standard errors, with γ the sample's skewness. The second term is that of the Edgeworth
@@ -323,7 +323,9 @@ def raised_tails(sample: Floats, scoring: Scoring, families: int) -> list[list[R
 
 def compared_families(pairs: int, tries: Floats) -> int:
     """How many `FAMILIES` matter among so many differences of entries with such tries."""
-    return 1 + min(int(np.searchsorted(FAMILIES, pairs * TAIL / tail(tries).min(initial=TAIL))), len(FAMILIES) - 1)
+    return 1 + min(
+        int(np.searchsorted(FAMILIES, pairs * TAIL / significance_level(tries).min(initial=TAIL))), len(FAMILIES) - 1
+    )
 
 
 def _least_plausible(sample: Floats, cut: int, numbers: range, errors: Floats) -> list[RaisedTail]:
@@ -432,7 +434,7 @@ def oriented(measured: EstimateArrays, metric: Metric) -> EstimateArrays:
     )
 
 
-def tail(tries: Floats) -> Floats:
+def significance_level(tries: Floats) -> Floats:
     """The chance of an error on each side: 0.025 for one try, 0.025 / (k (k − 1)) for k tries.
 
     A k-th of 0.025 would do for whoever plans k tries. But an owner may stop at the first lucky one, so the chances of all
@@ -446,13 +448,13 @@ def tail(tries: Floats) -> Floats:
 
 
 def critical_value(size: Floats, tries: Floats) -> Floats:
-    """Student's t at 1 − `tail(tries)`, with `size` − 1 degrees of freedom; 1.98 for a size of 100 and one try.
+    """Student's t at 1 − `significance_level(tries)`, with `size` − 1 degrees of freedom; 1.98 for size 100 and one try.
 
     Args:
         size: at least 2 to be of use; shape (entries,).
         tries: at least 1, shape (entries,).
     """
-    pairs, positions = np.unique(np.stack([np.maximum(size - 1, 1), tail(tries)]), axis=1, return_inverse=True)
+    pairs, positions = np.unique(np.stack([np.maximum(size - 1, 1), significance_level(tries)]), axis=1, return_inverse=True)
     quantiles = [student_quantile(int(freedom), 1 - chance) for freedom, chance in pairs.T.tolist()]
     return np.array(quantiles)[positions.reshape(-1)]
 

@@ -246,3 +246,8 @@ def by_value(values: Iterable[tuple[Metric, float]]) -> tuple[tuple[bool, float]
     return tuple(
         (is_missing(value), 0.0 if is_missing(value) else -oriented_value(metric, value)) for metric, value in values
     )
+
+
+def claim_differs(claimed: float, measured: float, decimals: int) -> bool:
+    """Whether a claimed score differs from the measured mean by more than rounding."""
+    return abs(claimed - measured) > 0.51 * 10.0**-decimals

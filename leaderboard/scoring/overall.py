@@ -31,7 +31,7 @@ from leaderboard.scoring.intervals import (
     normal_quantiles,
     pooled_episodes,
     row_sums,
-    tail,
+    significance_level,
     without_any_tails,
 )
 from leaderboard.scoring.metrics import MISSING, any_sealed, episode_metric, is_missing, ranking_metric, value_or_none
@@ -292,7 +292,7 @@ def _resampled_means(played: Sequence[_Played], scales: Sequence[CommonScale]) -
     resampled = stratified_iqm(strata)
     # After several tries both ends are as many times as far from the score as for a normal distribution.
     most = np.array([overall_tries(tasks.values()) for tasks in played])
-    wider = normal_quantiles(1 - tail(most)) / normal_quantile(1 - TAIL)
+    wider = normal_quantiles(1 - significance_level(most)) / normal_quantile(1 - TAIL)
     low = resampled.score - wider * (resampled.score - resampled.low)
     high = resampled.score + wider * (resampled.high - resampled.score)
     means = []

@@ -30,9 +30,9 @@ from leaderboard.scoring.intervals import (
     normal_quantile,
     normal_quantiles,
     raised_tails,
+    significance_level,
     student_quantile,
     student_quantiles,
-    tail,
 )
 from leaderboard.scoring.metrics import any_sealed, episode_metric, episode_values, oriented_value, ranking_metric
 
@@ -58,7 +58,7 @@ class CriticalValues:
     """What a statistic of a pair must exceed, by the pair's class and the number of pairs not yet told apart.
 
     A class is the degrees of freedom of the pair and the tries of whichever of the two is ahead: a claim in its favour
-    counts at the level that `tail` gives for them, since the best of many draws is ahead by luck.
+    counts at the level that `significance_level` gives for them, since the best of many draws is ahead by luck.
     """
 
     def __init__(self, freedom: Indices, tries: Indices, pairs: int) -> None:
@@ -66,7 +66,7 @@ class CriticalValues:
         kinds, self._freedom = np.unique(freedom, return_inverse=True)
         among, self._tries = np.unique(tries, return_inverse=True)
         self._among = len(among)
-        chances = 1 - tail(among.astype(np.float64))[:, np.newaxis] / np.arange(1, pairs + 1)
+        chances = 1 - significance_level(among.astype(np.float64))[:, np.newaxis] / np.arange(1, pairs + 1)
         tables = [student_quantiles(int(kind), chances) if kind else normal_quantiles(chances) for kind in kinds.tolist()]
         self._table: Floats = np.concatenate([np.zeros((0, pairs)), *tables])
         """Shape (classes, pairs); column m − 1 is for m pairs left."""

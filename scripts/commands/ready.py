@@ -14,7 +14,7 @@ from leaderboard.ratings.rated_duels import rated_totals, validation_refusal
 from scripts.commands.check import check_folder
 from scripts.commands.evaluate import print_places
 from scripts.console import OK, SUBMISSION_AT_FAULT, CommandError, print_json, say
-from scripts.git.path_guard import uncommitted_copy_faults
+from scripts.git.pull_request_guard import uncommitted_copy_faults
 from scripts.git.submit_steps import CloneState, SubmitSteps, read_clone, submit_steps
 from scripts.options import AgentArgument, JsonDocument
 from scripts.repository.checkout import AgentFolder, Checkout, open_checkout

@@ -16,7 +16,7 @@ from evaluator.host.loading.yaml_loader import MAX_CHALLENGE_BYTES, LoadError, p
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import FinalDraws
-from leaderboard.planning.admission import AdmissionContext, authors_by_owner, tasks_by_name
+from leaderboard.planning.admitted_work import AdmissionContext, authors_by_owner, tasks_by_name
 from scripts.console import OUR_FAULT, USAGE, CommandError
 from scripts.git.folder_history import FolderHistory, FolderState, read_commits
 from scripts.git.git_repository import GitRepository

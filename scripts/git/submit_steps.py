@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
 from scripts.git.git_repository import GitRepository
-from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
+from scripts.git.pull_request_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.repository.checkout import AgentFolder, Checkout
 from scripts.repository.layout import MAIN_BRANCH, SUBMISSIONS, repository_name
 

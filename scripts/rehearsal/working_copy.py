@@ -24,7 +24,7 @@ from leaderboard.core.store import RECORD_ENDING
 from scripts.console import OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError
 from scripts.git.data_branches import BranchCommit, make_commit
 from scripts.git.git_repository import OBJECT_NAME, Credentials, GitError, GitRepository, full_sha
-from scripts.git.path_guard import by_casefold
+from scripts.git.pull_request_guard import by_casefold
 from scripts.git.tree_diff import tree_changes
 from scripts.github.api.responses import GitHubAccount
 from scripts.new_agents.new_agent import NewAgent, template_for, yaml_quoted

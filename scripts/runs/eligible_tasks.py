@@ -14,7 +14,7 @@ from evaluator.model.validation_messages import did_you_mean
 from leaderboard.core.entry import Entry
 from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from leaderboard.core.owners import KeyPath, new_team_faults, participant_faults
-from leaderboard.planning.admission import AdmissionContext, phase_refusal
+from leaderboard.planning.admitted_work import AdmissionContext, phase_refusal
 from leaderboard.planning.refusal_reasons import SubmissionsEnded, reason_in_words
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.git.beacons import admission_context, final_entries

@@ -13,7 +13,6 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.charts.interval_charts import is_other_claim
 from leaderboard.comments import phrases
 from leaderboard.comments.comment_states import Previewed
 from leaderboard.core.entry import INTERVAL_NAME, AgentName
@@ -21,7 +20,7 @@ from leaderboard.games.game_drawings import moves_of, position_text
 from leaderboard.games.match_replay import end_reason, side_names
 from leaderboard.ratings.rated_duels import rated_totals, validation_refusal
 from leaderboard.scoring.intervals import measured_estimate, result_value
-from leaderboard.scoring.metrics import digits
+from leaderboard.scoring.metrics import claim_differs, digits
 from leaderboard.text.escape_markdown import unmarked
 from leaderboard.text.format import NONE
 from scripts.terminal.terminal_output import (
@@ -140,7 +139,7 @@ def script_remarks(task: Task, result: Result) -> Iterator[str]:
         yield f"it asked for an episode or a step too many, after {record.steps:,} of {rules.steps:,} steps"
     if unfinished:
         yield f"{unfinished} of the {rules.last} episodes that count were not played to their end: {rules.worst:g} for each"
-    if record.claimed is not None and is_other_claim(record.claimed, mean, digits(task)):
+    if record.claimed is not None and claim_differs(record.claimed, mean, digits(task)):
         yield f"it printed the score {record.claimed:g}, and the episodes that count have the mean {mean:g}"
     yield from record.notices
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.model.config.limits import SubmissionLimits
-from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
+from scripts.git.pull_request_guard import GuardedPaths, PullAuthor, inspect_pull
 from tests.scripts.github.remotes import Clone, agent_files, git, make_board
 
 LIMITS = SubmissionLimits()

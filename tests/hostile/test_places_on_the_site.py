@@ -13,10 +13,10 @@ from leaderboard.pages.agent.agent_page import render_agent_pages
 from leaderboard.text import urls
 from scripts.commands import new
 from scripts.console import CommandError
-from scripts.git.path_guard import PullAuthor, inspect_pull
+from scripts.git.pull_request_guard import PullAuthor, inspect_pull
 from tests.leaderboard.api.leaderboards import CONTEXT, documents
 from tests.leaderboard.pages import samples
-from tests.scripts.git.test_path_guard import LIMITS
+from tests.scripts.git.test_pull_request_guard import LIMITS
 from tests.scripts.github.remotes import agent_files, make_board
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.source_header import HeaderError, find_header
 from evaluator.model.config.submission import SubmissionFile
 from scripts.git.folder_history import FolderHistory
-from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
+from scripts.git.pull_request_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.repository.layout import TEMPLATE_FOLDER
 from tests.scripts.github.remotes import Clone, agent_files, git, make_board
 

@@ -18,7 +18,7 @@ from scripts.git.data_branches import open_branches, results_commit
 from scripts.git.folder_history import FolderHistory
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
+from scripts.git.pull_request_guard import GuardedPaths, PullAuthor, inspect_pull
 from tests.scripts.github.remotes import AGENT, Clone, agent_files, git, make_board
 
 RULES = Challenge.model_validate({"title": "Test", "season": "1", "tasks": [{"id": "CartPole-v1"}]})

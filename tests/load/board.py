@@ -30,7 +30,7 @@ from scripts.console import CommandError
 from scripts.git.data_branches import export_files
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
+from scripts.git.pull_request_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.github.api.client import GitHub
 from scripts.github.official import check_shards, evaluate_shard, plan_shards, publish_round
 from scripts.github.official.round_work import OfficialRun, RoundWork

@@ -1,1 +1,1 @@
-"""The page of an agent: what it shows (`agent_profile`), the rows of its tables (`table_rows`), and the page itself."""
+"""The page of an agent: what it shows (`agent_profile`), its tables (`agent_table_rows`), and the page itself."""

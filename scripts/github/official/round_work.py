@@ -34,7 +34,7 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.exclusions import EXAMPLES_LOGIN, without_quarantined
 from leaderboard.core.owners import is_participant
 from leaderboard.planning import pack_shards
-from leaderboard.planning.admission import Deferred, admit_work, authors_by_owner, tasks_by_name
+from leaderboard.planning.admitted_work import Deferred, admit_work, authors_by_owner, tasks_by_name
 from leaderboard.planning.missing_work import DuelWorkItem, MeasurementContext, WorkItem
 from leaderboard.planning.play_order import in_turns
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say

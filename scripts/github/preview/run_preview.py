@@ -49,13 +49,13 @@ from leaderboard.core.exclusions import EXAMPLES_LOGIN, without_quarantined
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.store import write_atomically
-from leaderboard.planning.admission import AdmissionContext
+from leaderboard.planning.admitted_work import AdmissionContext
 from leaderboard.ratings.rated_duels import validation_fault
 from leaderboard.visibility import hidden_tasks, is_anonymous
 from scripts.console import OK, CommandError, say
 from scripts.git.beacons import final_entries
 from scripts.git.git_repository import GitRepository
-from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
+from scripts.git.pull_request_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.github.preview.preview_artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import PullEvent, WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary

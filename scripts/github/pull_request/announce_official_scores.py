@@ -12,12 +12,11 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.planning.refusal_reasons import Reason, SubmissionsEnded, reason_in_words
 from scripts.console import OK, OUR_FAULT, CommandError, say
 from scripts.git.main_entries import entries_of_logins
-from scripts.git.path_guard import by_casefold, check_paths
+from scripts.git.pull_request_guard import by_casefold, check_paths
 from scripts.git.tree_diff import UnreadableError, tree_changes
 from scripts.github.api.client import ANNOUNCEMENTS_LEAVE, GraphQLChange
 from scripts.github.api.pull_snapshots import PullSnapshot, merged_pulls, read_pulls
 from scripts.github.api.responses import IssueComment, PullRequest
-from scripts.github.pull_request.admission_notes import rules_after_merge
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.deliver import (
     DELIVERED_AT_ONCE,
@@ -32,6 +31,7 @@ from scripts.github.pull_request.deliver import (
     sticky_changes,
 )
 from scripts.github.pull_request.label_and_status import OFFICIAL_LABEL
+from scripts.github.pull_request.season_rule_notes import rules_after_merge
 from scripts.github.workflow.outputs import write_summary
 from scripts.repository.layout import MAIN_BRANCH
 

@@ -11,7 +11,7 @@ from leaderboard.build_standings import OfficialLeaderboard
 from leaderboard.comments.comment_states import CommentContext
 from leaderboard.core.entry import Entry
 from leaderboard.core.exclusions import without_quarantined
-from leaderboard.planning.admission import authors_by_owner, tasks_by_name
+from leaderboard.planning.admitted_work import authors_by_owner, tasks_by_name
 from scripts.console import USAGE, CommandError
 from scripts.git.beacons import FinalEntries, VersionOrigins, entries_at_the_end, known_origins, season_commits
 from scripts.git.git_repository import GitRepository

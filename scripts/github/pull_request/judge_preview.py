@@ -18,12 +18,11 @@ from leaderboard.comments.comment_states import NoRunReason
 from scripts.console import say
 from scripts.git.git_repository import GitRepository, full_sha
 from scripts.git.main_entries import read_entries
-from scripts.git.path_guard import GuardedPaths, PullAuthor, inspect_pull
+from scripts.git.pull_request_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.git.tree_diff import UnreadableError, fetch_head
 from scripts.github.api.client import GitHubError
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.preview.preview_artifact import ZIP_BYTES, ArtifactError, read_artifact
-from scripts.github.pull_request.admission_notes import rules_before_merge
 from scripts.github.pull_request.bot_context import BotContext
 from scripts.github.pull_request.label_and_status import (
     Outcome,
@@ -34,6 +33,7 @@ from scripts.github.pull_request.label_and_status import (
     refused_outcome,
     running_outcome,
 )
+from scripts.github.pull_request.season_rule_notes import rules_before_merge
 from scripts.repository.layout import SUBMISSIONS
 from scripts.runs.eligible_tasks import read_new_agent
 

@@ -18,7 +18,7 @@ from leaderboard.comments.comment_states import (
     Withdrawn,
 )
 from leaderboard.planning.missing_work import INTERNAL_ERROR_LIMIT
-from scripts.git.path_guard import GuardedPaths
+from scripts.git.pull_request_guard import GuardedPaths
 from scripts.github.api.responses import CommitStatus, PullRequest, WorkflowRun
 
 OK_LABEL, CHANGES_LABEL, REVIEW_LABEL, OFFICIAL_LABEL = "preview-ok", "needs-changes", "needs-review", "official"

@@ -9,7 +9,7 @@ import re
 
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git.git_repository import full_sha
-from scripts.git.path_guard import PullAuthor, inspect_pull
+from scripts.git.pull_request_guard import PullAuthor, inspect_pull
 from scripts.git.tree_diff import UnreadableError, fetch_head
 from scripts.github.api.responses import PullRequest
 from scripts.github.pull_request.bot_context import BotContext

@@ -17,7 +17,7 @@ from typing import TypeVar
 from leaderboard.comments.comment_states import NoRunReason
 from scripts.console import OK, OUR_FAULT, CommandError, say
 from scripts.git.folder_history import last_changes
-from scripts.git.path_guard import GuardedPaths
+from scripts.git.pull_request_guard import GuardedPaths
 from scripts.github.api.client import REPORTS_LEAVE_REQUESTS, GitHub, RequestLimit
 from scripts.github.api.pull_snapshots import PULLS_PER_PAGE, PullSnapshot, recent_pulls
 from scripts.github.api.responses import CommitStatus, PullRequest, WorkflowRun

@@ -7,7 +7,7 @@ from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.script_record import ScriptRecord
 from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import CURVE_POINTS, curve_ends, learning_curve_svg
-from leaderboard.charts.interval_charts import is_other_claim
+from leaderboard.scoring.metrics import claim_differs
 from leaderboard.site_context import SiteContext
 from tests.leaderboard.pages.everything import render
 from tests.leaderboard.pages.samples import board, entry, failure, result, row, task_board
@@ -72,5 +72,5 @@ def test_a_self_reported_score_stands_apart_from_failures_and_ranks() -> None:
 
 
 def test_a_difference_of_rounding_is_none() -> None:
-    assert not is_other_claim(0.75, 0.7549, 2)
-    assert is_other_claim(0.75, 0.76, 2)
+    assert not claim_differs(0.75, 0.7549, 2)
+    assert claim_differs(0.75, 0.76, 2)

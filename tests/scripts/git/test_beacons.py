@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName
-from leaderboard.planning.admission import refused_entries
+from leaderboard.planning.admitted_work import refused_entries
 from scripts.console import CommandError
 from scripts.git.beacons import (
     SeedBeacon,

@@ -14,7 +14,7 @@ from evaluator.model.config.limits import SubmissionLimits
 from scripts.console import CommandError
 from scripts.git import tree_diff
 from scripts.git.git_repository import GitError, GitLimitError, GitRepository
-from scripts.git.path_guard import AGENTS_CHANGED, GuardedPaths, PullAuthor, inspect_pull
+from scripts.git.pull_request_guard import AGENTS_CHANGED, GuardedPaths, PullAuthor, inspect_pull
 from scripts.git.tree_diff import UnreadableError, fetch_head, tree_changes
 from tests.scripts.git.tree_bombs import BLOB, TREE, bomb, chain, commit_tree, object_id, raw_tree, write_objects
 from tests.scripts.github.remotes import AGENT, Clone, agent_files, git, make_board

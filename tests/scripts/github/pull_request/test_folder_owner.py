@@ -2,7 +2,7 @@
 
 import pytest
 
-from scripts.git.path_guard import GuardedPaths
+from scripts.git.pull_request_guard import GuardedPaths
 from scripts.github.pull_request import report_previews
 from scripts.github.pull_request.judge_preview import guard_pull
 from scripts.github.pull_request.reconcile import reconcile_pulls

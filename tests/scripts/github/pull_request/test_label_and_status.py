@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from leaderboard.comments.comment_states import NoRunReason
-from scripts.git.path_guard import GuardedPaths
+from scripts.git.pull_request_guard import GuardedPaths
 from scripts.github.api.responses import PullRequest, WorkflowRun
 from scripts.github.pull_request.label_and_status import (
     OFFICIAL_LABEL,

@@ -1,6 +1,6 @@
 import pytest
 
-from scripts.git.path_guard import GuardedPaths
+from scripts.git.pull_request_guard import GuardedPaths
 from scripts.github.official.failure_issues import FAILURE_ISSUE_TITLE, FAILURE_LABEL, PUBLISH_ISSUE_TITLE
 from scripts.github.pull_request import reconcile, report_previews
 from scripts.github.pull_request.bot_context import BotContext

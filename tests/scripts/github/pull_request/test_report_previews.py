@@ -7,7 +7,7 @@ import pytest
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from leaderboard.comments.comment_states import CommentContext, CommentState
 from scripts.console import CommandError
-from scripts.git.path_guard import GuardedPaths
+from scripts.git.pull_request_guard import GuardedPaths
 from scripts.github.api.client import COMMENTS_LISTED, GitHub, GitHubError, RequestLimit
 from scripts.github.pull_request import deliver, report_previews, slash_commands
 from scripts.github.pull_request.bot_context import BotContext

@@ -13,7 +13,7 @@ from scripts.console import CommandError
 from scripts.git import beacons
 from scripts.github.official.round_work import read_round_work
 from scripts.github.pull_request import announce_official_scores
-from scripts.github.pull_request.admission_notes import rules_before_merge
+from scripts.github.pull_request.season_rule_notes import rules_before_merge
 from scripts.github.workflow.plan_context import PlanContext, parse_plan_context
 from scripts.repository.season_file import SEASON_FILE, RevealedSecret, SeasonEntry, SeasonFile
 from scripts.standings.recorded_standings import rank_recorded, recorded_input

@@ -1,4 +1,4 @@
-"""The path guard: a pull request may change its author's own folders, with plain files, and nothing else.
+"""The guard of pull requests: a pull request may change its author's own folders, with plain files, and nothing else.
 
 It compares git objects with renames off: the API's lists end at 300 or 3,000 files, and show a rename as one entry.
 """

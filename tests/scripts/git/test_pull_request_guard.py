@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.model.config.limits import SubmissionLimits
 from scripts.git.git_repository import GitRepository
-from scripts.git.path_guard import GuardedPaths, PullAuthor, check_paths, inspect_pull
+from scripts.git.pull_request_guard import GuardedPaths, PullAuthor, check_paths, inspect_pull
 from scripts.git.tree_diff import TreeChange
 from tests.scripts.github.remotes import AGENT, MANIFEST, Clone, agent_files, git, make_board
 

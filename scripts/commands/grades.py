@@ -14,9 +14,10 @@ from leaderboard.core.version_folders import version_folders
 from leaderboard.grades import grade_rows, handed_in, rated_submissions, too_late
 from leaderboard.text.serialise import csv_text
 from scripts.console import OK, CommandError, print_json, say
-from scripts.git.beacons import beacon_order, final_entries, season_commits
+from scripts.git.beacons import beacon_order
 from scripts.git.folder_history import FolderHistory
 from scripts.git.git_repository import GitRepository
+from scripts.git.season_commits import final_entries, season_commits
 from scripts.repository.checkout import Checkout, open_checkout
 from scripts.standings.recorded_standings import of_our_sandbox, rank_recorded, recorded_input
 

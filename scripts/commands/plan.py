@@ -21,10 +21,10 @@ from leaderboard.planning.evaluation_quota import QuotaAccounts
 from leaderboard.planning.missing_work import DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.planning.refusal_reasons import reason_in_words
 from scripts.console import OK, print_json, say
-from scripts.git.beacons import admission_context
 from scripts.options import JsonList, LocalSandbox
 from scripts.repository.checkout import open_checkout
 from scripts.runs.local_evaluator import choose_sandbox
+from scripts.standings.admission_context import admission_context
 
 
 def run(

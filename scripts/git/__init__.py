@@ -1,1 +1,1 @@
-"""Git: objects, history, the path guard, and the branches that hold results."""
+"""Git: objects, history, the guard of pull requests, and the branches that hold results."""

@@ -35,11 +35,12 @@ from leaderboard.text.serialise import misc_entry
 from leaderboard.text.urls import traces_branch_name
 from leaderboard.visibility import is_anonymous
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError
-from scripts.git.beacons import FinalEntries, admission_context, final_entries
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
+from scripts.git.season_commits import FinalEntries, final_entries
 from scripts.repository.checkout import Checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonClosing
+from scripts.standings.admission_context import admission_context
 from scripts.standings.recorded_standings import recorded_standings, sandbox_rule
 from scripts.static_site import build_site
 from scripts.verification.verify_records import verify_files

@@ -21,7 +21,7 @@ from leaderboard.core.standings import Standings
 from leaderboard.core.store import RECORD_ENDING, RETRIED_INFIX, TRACE_ENDING
 from leaderboard.visibility import StandingsInput
 from scripts.console import USAGE, CommandError
-from scripts.git.beacons import final_entries
+from scripts.git.season_commits import final_entries
 from scripts.repository.checkout import Checkout
 from scripts.repository.moderation_file import MODERATION_FILE, with_entry, with_exclusions_of, with_quarantines_of
 from scripts.repository.season_file import SeasonFile

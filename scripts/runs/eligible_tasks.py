@@ -17,11 +17,12 @@ from leaderboard.core.owners import KeyPath, new_team_faults, participant_faults
 from leaderboard.planning.admitted_work import AdmissionContext, phase_refusal
 from leaderboard.planning.refusal_reasons import SubmissionsEnded, reason_in_words
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
-from scripts.git.beacons import admission_context, final_entries
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
+from scripts.git.season_commits import final_entries
 from scripts.repository.checkout import AgentFolder, Checkout
 from scripts.repository.layout import EXAMPLE_AGENTS
+from scripts.standings.admission_context import admission_context
 
 _SOLO_TASK = "the task {task} takes no scripts; name a task that has 'script' rules in challenge.yml"
 _SCRIPT_TASK = "the task {task} is for scripts; write 'kind: script', or name another task"

@@ -16,9 +16,9 @@ from leaderboard.comments.comment_states import AgentReport, Previewed
 from leaderboard.core.entry import AgentName
 from leaderboard.core.exclusions import EXAMPLES_LOGIN
 from scripts.console import CommandError, say
-from scripts.git.beacons import final_entries
 from scripts.git.data_branches import export_files, results_commit
 from scripts.git.git_repository import GitRepository
+from scripts.git.season_commits import final_entries
 from scripts.repository.checkout import AgentFolder, Checkout
 from scripts.standings.recorded_standings import erased_entries, with_stay_beacons
 

@@ -20,11 +20,13 @@ from leaderboard.planning.admitted_work import evaluated_versions, refused_entri
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.visibility import StandingsInput, as_shown, with_host_flags
 from scripts.console import CommandError, escape_commands, say
-from scripts.git.beacons import admission_context, final_entries, season_commits, stay_beacons
+from scripts.git.beacons import stay_beacons
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries, rules_at
+from scripts.git.season_commits import final_entries, season_commits
 from scripts.repository.checkout import Checkout, say_damaged
 from scripts.repository.layout import folder_of
+from scripts.standings.admission_context import admission_context
 
 
 def recorded_standings(

@@ -18,10 +18,10 @@ from evaluator.model.records.stored_record import PREVIEW_BEACON, Tier, may_lie_
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName
-from scripts.git.beacons import season_commits
 from scripts.git.folder_history import FolderHistory, FolderState, VersionStay, commit_times
 from scripts.git.git_repository import OBJECT_NAME, GitError, GitRepository
 from scripts.git.main_entries import rules_at
+from scripts.git.season_commits import season_commits
 from scripts.repository.layout import folder_of
 
 # How far a record's time may be ahead of the clock of whoever verifies it.

@@ -27,9 +27,9 @@ from leaderboard.planning.missing_work import DuelWorkItem, MeasurementContext, 
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.scoring.intervals import TAIL, student_quantiles
 from scripts.console import CommandError
-from scripts.git.beacons import final_entries
 from scripts.git.folder_history import FolderHistory
 from scripts.git.main_entries import read_entries
+from scripts.git.season_commits import final_entries
 from scripts.github.official import round_work
 from scripts.github.official.record_results import record_accepted
 from scripts.github.official.round_work import RoundWork, read_round_work

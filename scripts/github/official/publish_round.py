@@ -19,10 +19,10 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.store import RECORD_ENDING, write_atomically
 from leaderboard.text.escape_markdown import code
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
-from scripts.git.beacons import checked_season_commits
 from scripts.git.data_branches import open_branches, read_recorded, tip_of
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
+from scripts.git.season_commits import checked_season_commits
 from scripts.git.weights_branch import keep_weights
 from scripts.github.api.client import GitHub
 from scripts.github.official.check_shards import CheckedShards, check_shards

@@ -38,10 +38,11 @@ from leaderboard.planning.admitted_work import Deferred, admit_work, authors_by_
 from leaderboard.planning.missing_work import DuelWorkItem, MeasurementContext, WorkItem
 from leaderboard.planning.play_order import in_turns
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say
-from scripts.git.beacons import VersionOrigins, admission_at, beacon_order, checked_season_commits, version_origins
+from scripts.git.beacons import VersionOrigins, beacon_order, version_origins
 from scripts.git.data_branches import read_note, read_recorded, replace_note
 from scripts.git.git_repository import GitError, GitRepository, full_sha
 from scripts.git.main_entries import read_entries
+from scripts.git.season_commits import checked_season_commits
 from scripts.github.official.github_commits import AskGitHub, GitHubCommit, ask_github, known_commits
 from scripts.github.workflow.event import COMMIT_SHA, WorkflowEnvironment, open_clone, open_github
 from scripts.github.workflow.plan_context import (
@@ -53,6 +54,7 @@ from scripts.github.workflow.plan_context import (
 from scripts.github.workflow.sealed_jobs import refuse_changed_seeds
 from scripts.repository.checkout import base_image, open_checkout
 from scripts.repository.season_file import SEASON_FILE, SeasonFile, parse_seasons
+from scripts.standings.admission_context import admission_at
 
 ConfigFile = TypeVar("ConfigFile")
 RoundWorkItem = WorkItem | DuelWorkItem

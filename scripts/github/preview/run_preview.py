@@ -53,9 +53,9 @@ from leaderboard.planning.admitted_work import AdmissionContext
 from leaderboard.ratings.rated_duels import validation_fault
 from leaderboard.visibility import hidden_tasks, is_anonymous
 from scripts.console import OK, CommandError, say
-from scripts.git.beacons import final_entries
 from scripts.git.git_repository import GitRepository
 from scripts.git.pull_request_guard import GuardedPaths, PullAuthor, inspect_pull
+from scripts.git.season_commits import final_entries
 from scripts.github.preview.preview_artifact import LOG_FILE, PREVIEW_BYTES, PREVIEW_FILE
 from scripts.github.workflow.event import PullEvent, WorkflowEnvironment, pull_event
 from scripts.github.workflow.outputs import write_summary

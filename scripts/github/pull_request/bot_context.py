@@ -13,9 +13,10 @@ from leaderboard.core.entry import Entry
 from leaderboard.core.exclusions import without_quarantined
 from leaderboard.planning.admitted_work import authors_by_owner, tasks_by_name
 from scripts.console import USAGE, CommandError
-from scripts.git.beacons import FinalEntries, VersionOrigins, entries_at_the_end, known_origins, season_commits
+from scripts.git.beacons import VersionOrigins, known_origins
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import KnownFolders, read_entries
+from scripts.git.season_commits import FinalEntries, entries_at_the_end, season_commits
 from scripts.github.api.client import GitHub
 from scripts.github.api.responses import PullRequest
 from scripts.github.workflow.event import WorkflowEnvironment, open_clone, open_github

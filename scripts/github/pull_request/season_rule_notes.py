@@ -12,8 +12,9 @@ from leaderboard.planning.admitted_work import evaluated_versions, phase_refusal
 from leaderboard.planning.evaluation_quota import QuotaAccounts, QuotaExhausted
 from leaderboard.planning.refusal_reasons import PhaseRefusalKind, Reason, SubmissionsEnded, reason_in_words
 from leaderboard.text.format import format_utc
-from scripts.git.beacons import VersionOrigins, admission_at
+from scripts.git.beacons import VersionOrigins
 from scripts.github.workflow.plan_context import MembershipLookup, members_of
+from scripts.standings.admission_context import admission_at
 
 # A comment on a pull request is written with a token that sees the public members of organisations and nothing else.
 MEMBERSHIP_UNKNOWN = (

@@ -9,21 +9,13 @@ import pytest
 
 from evaluator.model.config.challenge import Challenge
 from leaderboard.core.entry import AgentName
-from leaderboard.planning.admitted_work import refused_entries
 from scripts.console import CommandError
-from scripts.git.beacons import (
-    SeedBeacon,
-    admission_at,
-    admission_context,
-    checked_season_commits,
-    known_origins,
-    season_commits,
-    version_origins,
-)
+from scripts.git.beacons import SeedBeacon, known_origins, version_origins
 from scripts.git.folder_history import FolderHistory, read_commits
 from scripts.git.git_repository import GitRepository
 from scripts.git.main_entries import read_entries
-from scripts.repository.checkout import Checkout
+from scripts.git.season_commits import season_commits
+from scripts.standings.admission_context import admission_at
 from scripts.verification.verify_provenance import MainHistory
 from tests.scripts.github.remotes import AGENT, MANIFEST, Clone, agent_files, git, make_board
 
@@ -363,24 +355,6 @@ def test_stays_that_were_over_when_the_season_began_are_not_drawn_again(board: C
     assert stays(board, "a", since=began) == {POLE: [second, third]}
 
 
-def test_a_season_begins_once_and_its_end_cannot_be_taken_back(board: Clone) -> None:
-    first = board.commit({"challenge.yml": SEASON % b"'2'"})
-    board.commit({"challenge.yml": SEASON % b"'3'"})
-    board.commit({"challenge.yml": b"no: [rules"})
-    board.commit({"challenge.yml": SEASON % b"'2'\nfinal: '1'"})
-    ended = board.commit({"challenge.yml": SEASON % b"'2'\nfinal: '2'"})
-    board.commit({"challenge.yml": SEASON % b"'2'"})
-    again = board.commit({"challenge.yml": SEASON % b"'2'\nfinal: '2'"})
-    commits = season_commits(board.repository, board.head, "2")
-
-    assert (commits.began, commits.final and commits.final.sha) == (first, ended)
-    assert again != ended
-    with pytest.raises(CommandError, match=r"ended with commit .* write 'final: \"2\"' into challenge.yml again"):
-        checked_season_commits(board.repository, board.head, RULES.model_copy(update={"season": "2"}))
-    with pytest.raises(CommandError, match="no commit of main says so"):
-        checked_season_commits(board.repository, board.head, RULES.model_copy(update={"season": "3", "final": "3"}))
-
-
 @pytest.mark.attack(
     "commit_of_a_year_without_dates", family="supply", outcome="counts as of the year 9990",
     tries="Dates a commit in the year 300,000, or in a zone of a hundred hours, for whoever brings it to main.",
@@ -422,36 +396,6 @@ def test_a_commits_time_is_read_without_its_encoding(board: Clone, author: bytes
     origins = version_origins(board.repository, sha, {name: digest(board, "mallory")}, {name: [POLE]})
 
     assert origins.versions[name].committed_at == "2026-01-01T00:00:00+00:00"
-
-
-NAMING = MANIFEST + b'authors: ["@Carol"]\n'
-ONE_TEAM_EACH = b"title: Test\nseason: '1'\ntasks: [{id: CartPole-v1}]\npeople: {one_team_each: true}\n"
-
-
-def left_out(board: Clone) -> list[str]:
-    """Owners whose agents on main are not evaluated."""
-    checkout = Checkout(board.path)
-    entries, _ = read_entries(board.repository, board.head, checkout.challenge)
-    refused = refused_entries(checkout.challenge, entries, admission_context(checkout, entries, datetime.now(UTC)))
-    return sorted({name.login for name, _ in refused})
-
-
-@pytest.mark.attack(
-    "team_theft_after_the_fact", family="people", outcome="the thief's entry is left out",
-    tries="Names a rival's member as its own, to keep out the rival's next version.",
-)  # fmt: skip
-def test_who_names_a_rivals_member_later_does_not_keep_out_the_rivals_next_version(board: Clone) -> None:
-    (board.path / "challenge.yml").write_bytes(ONE_TEAM_EACH)
-    board.commit(agent_files("alice", manifest=NAMING), at="@1767225600 +0000")
-    board.commit(agent_files("mallory", source=AGENT + b"# m\n", manifest=NAMING), at="@1767312000 +0000")
-    assert left_out(board) == ["mallory"]
-    board.commit(agent_files("alice", source=AGENT + b"# 2\n", manifest=NAMING), at="@1767398400 +0000")
-    assert left_out(board) == ["mallory"]
-
-    board.commit(agent_files("alice", source=AGENT + b"# 3\n"), at="@1767484800 +0000")
-    assert left_out(board) == []
-    board.commit(agent_files("alice", source=AGENT + b"# 4\n", manifest=NAMING), at="@1767571200 +0000")
-    assert left_out(board) == ["alice"]
 
 
 def test_commits_that_are_long_together_are_read(board: Clone, monkeypatch: pytest.MonkeyPatch) -> None:

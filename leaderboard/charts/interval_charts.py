@@ -50,7 +50,8 @@ def ticks(low: float, high: float) -> list[float]:
     """A few round numbers between two numbers."""
     rough = (high - low) / TICKS
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * times for times in (1, 2, 5, 10) if power * times >= rough)
+    # Next to the smallest number there is, a power of ten can be rounded by half.
+    step = next((power * times for times in (1, 2, 5, 10) if power * times >= rough), rough)
     first, last = math.ceil(low / step), math.floor(high / step)
     return [step * index for index in range(first, last + 1)]
 

@@ -27,6 +27,8 @@ LONGEST_STEP = 8.0
 # Newton's steps shrink quadratically; after one this short only rounding errors are left.
 CONVERGED = 1e-9
 MAX_ITERATIONS = 1000
+# So many steps that are taken in full, of which none is shorter than all before, are rounding errors, however long they are.
+STALLED_STEPS = 20
 # A matrix with fewer rows is inverted in one piece.
 SMALL_MATRIX = 64
 
@@ -147,7 +149,8 @@ def maximise(likelihood: Likelihood, point: Floats, free: Indices) -> Floats:
         point: where to start.
         free: which parameters change. Without priors the strengths change relative to their mean.
     """
-    before = np.inf
+    before = shortest = np.inf
+    stalled = 0
     for _ in range(MAX_ITERATIONS):
         step = np.zeros_like(point)
         step[free] = _solved(_factor(likelihood, point, free), likelihood.gradient(point)[free])
@@ -156,9 +159,10 @@ def maximise(likelihood: Likelihood, point: Floats, free: Indices) -> Floats:
         while fraction * reach > SAFE_STEP and likelihood.gradient(point + fraction * step) @ step < 0:
             fraction /= 2
         point = point + fraction * step
-        if reach < CONVERGED or (reach < 1e-6 and reach > before / 2):
+        stalled = stalled + 1 if shortest <= reach <= SAFE_STEP else 0
+        if reach < CONVERGED or (reach < 1e-6 and reach > before / 2) or stalled == STALLED_STEPS:
             break
-        before = reach
+        before, shortest = reach, min(shortest, reach) if reach <= SAFE_STEP else np.inf
     return point
 
 

@@ -87,3 +87,30 @@ def test_a_profile_is_the_share_that_reaches_each_value(node):
 
 def test_the_interval_is_called_as_in_python(node):
     assert node("stats.js", "INTERVAL_NAME") == INTERVAL_NAME
+
+
+# What the charts need of a page.
+PAGE = """
+import { strips, profiles } from "./charts.js";
+globalThis.Node = class { setAttribute() {} append() {} };
+globalThis.document = { documentElement: { clientWidth: 1000 }, createElementNS: () => new Node() };
+for (const values of cases) for (const draw of [strips, profiles]) draw([{ name: "", values }], { decimals: 1, label: "" });
+"""
+FAR = (1e17, -1e17, 1e15, 9e15, 1e30, 1e100)
+
+
+@pytest.mark.attack(
+    "returns_side_by_side_far_from_zero", family="pages", outcome="an axis of a few marks",
+    tries="Earns huge returns that differ in their last digit only, so that the marks of a chart's axis never end in a "
+    "visitor's page.",
+)  # fmt: skip
+def test_the_axis_of_any_returns_has_an_end():
+    """One number more than such a mark is the same number, so the page hung until the browser gave it up."""
+    cases = [[far, np.nextafter(far, np.inf)] for far in FAR] + [[far, far * (1 + 1e-15)] for far in FAR] + [[-1e100, 1e100]]
+    given = f"const cases = {json.dumps(cases)};\n"
+    done = subprocess.run(
+        [needs.node(), "--max-old-space-size=64", "--input-type=module", "-"], input=given + PAGE, cwd=ASSETS,
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr[:1000]

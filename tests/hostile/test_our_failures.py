@@ -40,6 +40,9 @@ from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.remote_env import RefereeLink, RemoteEnv, handles_body
 from evaluator.sandbox.remote_vector_env import RemoteVectorEnv
 from leaderboard.build_standings import build_standings
+from leaderboard.charts.history_charts import best_score_chart
+from leaderboard.charts.interval_charts import score_plot
+from leaderboard.history import LeaderboardHistory
 from leaderboard.planning.missing_work import MeasurementContext, WorkItem, missing_work
 from scripts.github.official.shard_artifacts import MAX_RESULT_BYTES
 from scripts.runs.parallel_jobs import FreeResources, ParallelJob, run_jobs
@@ -147,6 +150,24 @@ def test_returns_that_no_sum_holds_do_not_stop_the_board(action: float) -> None:
     assert result.verdict is (Verdict.INTERNAL_ERROR if action > 1e100 else Verdict.OK)
     assert {row.entry.login for row in board.rows} == ({"alice", "mallory"} if result.returns else {"alice"})
     assert all(math.isfinite(row.estimate.low) and math.isfinite(row.estimate.high) for row in board.rows)
+
+
+@pytest.mark.attack(
+    "scores_too_small_for_an_axis", family="pages", outcome="the site is built",
+    tries="Is the first on a task, with scores so small that no step between them can be halved, so that no chart of them, "
+    "and no site, can be built.",
+)  # fmt: skip
+@pytest.mark.parametrize("action", [5e-323, 2e-323, 5e-324, 1e-320])
+def test_scores_too_small_for_an_axis_do_not_stop_the_site(action: float) -> None:
+    first, second = (evaluated(GREEDY.format(action=str(each)), OPEN).result.returns for each in (0.0, action))
+    entry, other = make.entry("mallory"), make.entry("puppet")
+    results = [make.result(entry, first), make.result(other, second, at="2026-01-02T00:00:00Z")]
+    standings = build_standings(make.challenge(), [entry, other], results, official=True)
+    scores = LeaderboardHistory(standings, results).best_scores(standings.tasks[0])
+
+    assert [score.score for score in scores] == [0.0, action]
+    assert score_plot(standings.tasks[0])
+    assert best_score_chart(scores, (scores[0].at, scores[1].at), 1)
 
 
 @pytest.mark.attack(

@@ -187,11 +187,13 @@ function ticks(low, high, most, decimals) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((one) => one * power).find((one) => one >= rough * 0.999) ?? 10 * power;
   const digits = [0, 1, 2, 3].find((count) => Math.abs(step - Number(step.toFixed(count))) < step * 1e-6) ?? decimals;
-  const marks = [];
-  for (let n = Math.ceil(low / step - 1e-9); n * step <= high + 1e-9 * step; n += 1) {
-    marks.push([n * step, number(n * step, digits)]);
-  }
-  return marks;
+  // Counted from the first one: of numbers far from zero, one more can be the same number.
+  const first = Math.ceil(low / step - 1e-9);
+  const count = Math.min(most + 1, Math.floor(high / step + 1e-9) - first + 1);
+  return Array.from({ length: Math.max(0, count) || 0 }, (_, index) => {
+    const value = (first + index) * step;
+    return [value, number(value, digits)];
+  });
 }
 
 /** The outline of a profile: level between thresholds, down behind each (up before each, where lower is better). */

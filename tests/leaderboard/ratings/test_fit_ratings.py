@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
+from leaderboard.ratings import davidson
 from leaderboard.ratings.connectivity import bounds_ties, core_of
 from leaderboard.ratings.davidson import Likelihood, Matches, chances, covariance
 from leaderboard.ratings.fit_ratings import ELO_SCALE, PairedTotals, fit_ratings, rating_order
@@ -351,3 +352,25 @@ def test_intervals_cover_the_truth_as_often_as_they_say():
         covered += ((ratings.low < truth) & (truth < ratings.high))[1:].tolist()
 
     assert np.mean(covered) == pytest.approx(0.95, abs=0.025)
+
+
+# Who beat whom in all matches, and who drew all of them, of twelve players: draws are likely beyond what any number holds.
+DRAWISH = (
+    [(3, 0), (6, 2), (4, 11), (7, 8)],
+    [(0, 5), (0, 9), (0, 11), (1, 3), (1, 7), (1, 8), (1, 10), (2, 3), (2, 5), (3, 9), (3, 11), (5, 6), (6, 7), (6, 8),
+     (6, 10), (6, 11), (7, 9), (7, 10)],
+)  # fmt: skip
+
+
+def test_rounding_errors_are_no_reason_to_go_on(monkeypatch):
+    """A step that stays as long as rounding errors make it was taken a thousand times, in each fit of a game's history."""
+    steps, solved = [], davidson._solved
+    monkeypatch.setattr(davidson, "_solved", lambda *given: steps.append(1) or solved(*given))
+    won, drawn = DRAWISH
+    pairings = [PairedTotals(a, b, 50, 0, 0, first) for a, b in won for first in (1, -1)]
+    pairings += [PairedTotals(a, b, 0, 0, 50, first) for a, b in drawn for first in (1, -1)]
+
+    ratings = fit_ratings(pairings, 12, 0)
+
+    assert ratings.nu > 1e6
+    assert len(steps) < 200

@@ -50,7 +50,7 @@ def advice(verdict: Verdict) -> str:
         case Verdict.OK:
             return "Nothing. It can be merged."
         case Verdict.INVALID:
-            return "Fix what the message names. `pullrank check` reports the same locally, without an evaluation."
+            return "Fix what the message names. `pullrank evaluate` shows it locally, `pullrank check` what needs no run."
         case Verdict.TIMEOUT:
             return "Do less at the start or in each step: load less, compute once, or play many episodes with `act_batch`."
         case Verdict.OUT_OF_MEMORY:

@@ -31,7 +31,7 @@ class Verdict(enum.StrEnum):
     INVALID = (
         "invalid",
         "The submission does not keep the contract.",
-        "Fix what the message names. `pullrank check` reports the same locally, without an evaluation.",
+        "Fix what the message names. `pullrank evaluate` shows it locally, `pullrank check` what needs no run.",
     )
     TIMEOUT = (
         "timeout",

@@ -110,8 +110,8 @@ def _owner_tries(groups: OwnerGroups, results: _Recorded) -> OwnerTries:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfficialLeaderboard:
-    """The official leaderboard as it is recorded on main and on the branch `results`: whole, and asked for what is shown."""
+class RecordedLeaderboard:
+    """What main and the branch `results` record of the official leaderboard: whole, and asked for what is shown."""
 
     challenge: Challenge
     entries: tuple[Entry, ...]
@@ -128,8 +128,8 @@ class OfficialLeaderboard:
     """The versions of who was erased: they keep their places, and nothing else is said of them."""
 
     @cached_property
-    def now(self) -> Standings:
-        """The official standings now, as comments need them: without interquartile means."""
+    def standings(self) -> Standings:
+        """The official standings, as comments need them: without interquartile means."""
         entries = with_host_flags((*self.entries, *self.erased), self.challenge, Moderation())
         return build_standings(
             self.challenge, entries, self.results, official=True, duels=self.duels,
@@ -142,6 +142,6 @@ class OfficialLeaderboard:
         return frozenset(task.id for task in hidden_tasks(self.challenge, self.at)) if self.at else frozenset()
 
     @cached_property
-    def accounts(self) -> QuotaAccounts:
+    def quota_accounts(self) -> QuotaAccounts:
         """What of the quotas is used, by every record."""
         return QuotaAccounts(self.challenge, self.entries, self.every_record)

@@ -12,7 +12,7 @@ from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.build_standings import OfficialLeaderboard, build_standings
+from leaderboard.build_standings import RecordedLeaderboard, build_standings
 from leaderboard.comments.comment_states import (
     AgentReport,
     DuelReport,
@@ -52,7 +52,7 @@ _NO_PLACE = {name: _NOWHERE[name] for name in ("place", "rank_low", "rank_high",
 _AnyReport = TypeVar("_AnyReport", TaskReport, GameReport)
 
 
-def redact(agent: AgentReport, recorded: OfficialLeaderboard) -> AgentReport:
+def redact(agent: AgentReport, recorded: RecordedLeaderboard) -> AgentReport:
     """Remove places and leaders of leaderboards that are hidden now, and names that are not shown yet.
 
     The scores of the agent's own preview stay: anybody can play them at home.
@@ -95,7 +95,7 @@ def without_hidden_scores(agent: AgentReport, hidden: Collection[str]) -> AgentR
 
 
 def preview_state(
-    preview: Preview, recorded: OfficialLeaderboard, *, run_url: str | None, removed: tuple[str, ...] = (), log: str = ""
+    preview: Preview, recorded: RecordedLeaderboard, *, run_url: str | None, removed: tuple[str, ...] = (), log: str = ""
 ) -> Previewed:
     """The comment on a preview whose pull request passed the guard."""
     merged = _standings_with(recorded, preview.agents)
@@ -114,7 +114,7 @@ def preview_state(
     )
 
 
-def _standings_with(recorded: OfficialLeaderboard, agents: Sequence[PreviewedAgent]) -> Standings:
+def _standings_with(recorded: RecordedLeaderboard, agents: Sequence[PreviewedAgent]) -> Standings:
     """The standings with all agents of a pull request together, as they are merged together.
 
     Once submissions have ended, among the final draws: nothing takes a place there any more, but scores can be compared.
@@ -160,11 +160,11 @@ def _entry(agent: PreviewedAgent) -> Entry:
 
 
 def _preview_report(
-    recorded: OfficialLeaderboard, merged: Standings, agent: PreviewedAgent, *, overall: bool
+    recorded: RecordedLeaderboard, merged: Standings, agent: PreviewedAgent, *, overall: bool
 ) -> AgentReport:
     rows, name = [], AgentName.folded(agent.login, agent.agent)
     played = {result.task: result for result in agent.results}
-    for board, now in zip(merged.tasks, recorded.now.tasks, strict=True):
+    for board, now in zip(merged.tasks, recorded.standings.tasks, strict=True):
         result = played.get(board.task.id)
         if result and result.task_digest == board.task.digest():
             last = _row_of(now.rows, name)
@@ -177,11 +177,11 @@ def _preview_report(
     shown = _overall_report(merged, name) if overall and _scored(rows) > 1 else None
     return AgentReport(
         login=agent.login, agent=agent.agent, name=agent.name, rows=tuple(rows), faults=agent.faults, overall=shown,
-        games=_preview_games(merged, recorded.now, agent, is_placed=recorded.final is None),
+        games=_preview_games(merged, recorded.standings, agent, is_placed=recorded.final is None),
     )  # fmt: skip
 
 
-def _failed_before(recorded: OfficialLeaderboard, agent: PreviewedAgent, task: Task) -> Verdict | None:
+def _failed_before(recorded: RecordedLeaderboard, agent: PreviewedAgent, task: Task) -> Verdict | None:
     """How an official evaluation of the version that a preview played has failed, in whatever folder."""
     recorded_before = [
         result
@@ -248,7 +248,7 @@ def _overall_report(standings: Standings, name: AgentName) -> OverallReport | No
 
 
 def official_state(
-    recorded: OfficialLeaderboard,
+    recorded: RecordedLeaderboard,
     agents: Iterable[AgentName],
     merge_sha: str | None,
     run_url: str | None = None,
@@ -265,7 +265,7 @@ def official_state(
     """
     agents, deferred = list(agents), deferred or {}
     names = [AgentName.folded(*name) for name in agents]
-    waiting = {key: line for name in names for key, line in _waiting_lines(recorded.now, name)}
+    waiting = {key: line for name in names for key, line in _waiting_lines(recorded.standings, name)}
     return OfficialScore(
         merge_sha=merge_sha,
         agents=tuple(shown for name in agents if (shown := official_report(recorded, *name))),
@@ -276,9 +276,9 @@ def official_state(
     )
 
 
-def _unshown(recorded: OfficialLeaderboard, name: AgentName) -> int:
+def _unshown(recorded: RecordedLeaderboard, name: AgentName) -> int:
     """On how many hidden leaderboards an agent has a score."""
-    hidden_boards = (board for board in recorded.now.boards if board.task.id in recorded.hidden)
+    hidden_boards = (board for board in recorded.standings.boards if board.task.id in recorded.hidden)
     return sum(row.entry.name == name for board in hidden_boards for row in board.rows)
 
 
@@ -292,27 +292,27 @@ def _waiting_lines(now: Standings, name: AgentName) -> Iterator[tuple[tuple[Agen
                 yield (name, board.task.id), f"{line} ({words})" if words else line
 
 
-def official_report(recorded: OfficialLeaderboard, login: str, agent: str) -> AgentReport | None:
+def official_report(recorded: RecordedLeaderboard, login: str, agent: str) -> AgentReport | None:
     """An agent's official scores and places; None if it is not on main."""
     name = AgentName.folded(login, agent)
     entry = next((entry for entry in recorded.entries if entry.name == name), None)
     if entry is None:
         return None
     rows = []
-    for board in recorded.now.tasks:
+    for board in recorded.standings.tasks:
         outcomes: tuple[TaskRow | TaskFailure, ...] = (*board.rows, *board.failures)
         measured = next((outcome for outcome in outcomes if outcome.entry.name == name), None)
         if measured:
             rows.append(_task_report(board, measured.result, _previous_score(recorded, board.task, measured.result), None))
-    overall = _overall_report(recorded.now, name) if _scored(rows) > 1 and not recorded.hidden else None
+    overall = _overall_report(recorded.standings, name) if _scored(rows) > 1 and not recorded.hidden else None
     report = AgentReport(
         login=entry.login, agent=entry.agent, name=entry.submission.name, rows=tuple(rows), overall=overall,
-        games=_official_games(recorded.now, entry),
+        games=_official_games(recorded.standings, entry),
     )  # fmt: skip
     return redact(without_hidden_scores(report, recorded.hidden), recorded)
 
 
-def _previous_score(recorded: OfficialLeaderboard, task: Task, result: Result) -> Estimate | None:
+def _previous_score(recorded: RecordedLeaderboard, task: Task, result: Result) -> Estimate | None:
     """The score of the version that counted before this one."""
     earlier = [
         other

@@ -10,7 +10,7 @@ from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.build_standings import OfficialLeaderboard
+from leaderboard.build_standings import RecordedLeaderboard
 from leaderboard.comments.comment_standings import preview_state, without_places
 from leaderboard.comments.comment_states import AgentReport, Previewed
 from leaderboard.core.entry import AgentName
@@ -45,7 +45,7 @@ def with_recorded(checkout: Checkout) -> Checkout:
     return replace(checkout)
 
 
-def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
+def recorded_here(checkout: Checkout) -> tuple[RecordedLeaderboard, bool]:
     """What is recorded in this clone, and whether it is official; before the first official result, local ones count."""
     entries = [each.entry() for each in checkout.read_all()[0]]
     kept = [entry for entry in entries if checkout.moderation.exclusion_of(*entry.version) is None]
@@ -61,7 +61,7 @@ def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
         duels = [duel.model_copy(update=_OFFICIAL) for duel in duels]
     else:
         kept = with_stay_beacons(GitRepository(checkout.root), "HEAD", checkout.challenge, kept)
-    recorded = OfficialLeaderboard(
+    recorded = RecordedLeaderboard(
         challenge=checkout.challenge, entries=tuple(kept), results=tuple(results), duels=tuple(duels), at=datetime.now(UTC),
         erased=tuple(erased_entries(checkout.moderation)),
     )  # fmt: skip
@@ -76,7 +76,7 @@ def recorded_here(checkout: Checkout) -> tuple[OfficialLeaderboard, bool]:
 
 
 def expected_comment(
-    recorded: OfficialLeaderboard,
+    recorded: RecordedLeaderboard,
     entry: AgentFolder,
     results: Sequence[Result],
     duels: Sequence[Duel],

@@ -13,7 +13,7 @@ from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result
 from evaluator.model.records.trace import TraceLeaf
-from leaderboard.build_standings import OfficialLeaderboard
+from leaderboard.build_standings import RecordedLeaderboard
 from leaderboard.comments.comment_standings import preview_state
 from leaderboard.comments.comment_states import TaskReport
 from leaderboard.core.entry import Entry
@@ -158,7 +158,7 @@ def _leaf(rows: Sequence[Sequence[int]]) -> TraceLeaf:
     return TraceLeaf.of(np.array([number for row in rows for number in row], dtype=np.int64))
 
 
-def hypothetical_row(recorded: OfficialLeaderboard, played: Result) -> TaskReport | None:
+def hypothetical_row(recorded: RecordedLeaderboard, played: Result) -> TaskReport | None:
     """The place that one result would take; None if the challenge does not have its task in these settings."""
     agent = PreviewedAgent.model_construct(
         login=played.login, agent=played.agent, submission_digest=played.submission_digest, name=None, faults=(),

@@ -14,7 +14,7 @@ from evaluator.model.config.submission import Submission, SubmissionKind
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.stored_record import FirstAttempt
 from leaderboard.api.game_leaderboards import game_document
-from leaderboard.build_standings import OfficialLeaderboard, build_standings
+from leaderboard.build_standings import RecordedLeaderboard, build_standings
 from leaderboard.comments import render_comment
 from leaderboard.comments.comment_standings import official_report, official_state
 from leaderboard.comments.comment_states import CommentContext, RankReply
@@ -265,7 +265,7 @@ def test_a_comment_tells_no_official_score_of_a_hidden_board() -> None:
 
     def told(at):
         state = official_state(
-            OfficialLeaderboard(challenge=rules, entries=season.entries, results=season.results, at=at),
+            RecordedLeaderboard(challenge=rules, entries=season.entries, results=season.results, at=at),
             [("ann", "ann-agent")],
             None,
         )
@@ -280,7 +280,7 @@ def test_a_comment_names_no_leader_before_the_date() -> None:
     season = whole(rules, [secretive("ann"), secretive("bobby")])
 
     def leader(at):
-        recorded = OfficialLeaderboard(challenge=rules, entries=season.entries, results=season.results, at=at)
+        recorded = RecordedLeaderboard(challenge=rules, entries=season.entries, results=season.results, at=at)
         return official_state(recorded, [("ann", "ann-agent")], None).agents[0].rows[0].leader_name
 
     assert leader(AFTER) == "bobby/bobby-agent"
@@ -421,7 +421,7 @@ def test_comments_on_games_name_no_opponent_before_the_date() -> None:
     season = season_of_games(altered=lambda one: one)
 
     def told(at):
-        recorded = OfficialLeaderboard(
+        recorded = RecordedLeaderboard(
             challenge=season.challenge, entries=season.entries, results=(), duels=season.duels, at=at
         )
         own = official_report(recorded, "ann", "ann-agent")

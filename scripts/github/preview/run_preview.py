@@ -31,7 +31,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import Tier
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
-from leaderboard.build_standings import OfficialLeaderboard
+from leaderboard.build_standings import RecordedLeaderboard
 from leaderboard.comments.comment_standings import preview_state
 from leaderboard.comments.comment_states import (
     CommentContext,
@@ -343,7 +343,7 @@ def _comment_state(session: PreviewSession, guarded: GuardedPaths) -> CommentSta
     return preview_state(preview, recorded, run_url=session.run_url, removed=guarded.withdrawn, log=log)
 
 
-def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[AgentName, AgentFolder]]:
+def _official_board(checkout: Checkout) -> tuple[RecordedLeaderboard, dict[AgentName, AgentFolder]]:
     """The official board as it is checked out, and its agents without their files: of all they may not fit into memory."""
     results = without_quarantined(checkout.recorded[0], checkout.moderation)
     duels = checkout.duels
@@ -358,7 +358,7 @@ def _official_board(checkout: Checkout) -> tuple[OfficialLeaderboard, dict[Agent
     clone = GitRepository(checkout.root)
     entries = final.entries if final else with_stay_beacons(clone, "HEAD", checkout.challenge, on_main)
     shown = tuple(entry for entry in entries if checkout.moderation.exclusion_of(*entry.version) is None)
-    return OfficialLeaderboard(
+    return RecordedLeaderboard(
         challenge=checkout.challenge,
         entries=shown,
         results=tuple(results),
@@ -382,7 +382,7 @@ class PreviewGames:
 
     session: PreviewSession
     runner: DuelRunner
-    recorded: OfficialLeaderboard
+    recorded: RecordedLeaderboard
     opponents: dict[AgentName, AgentFolder]
     """Possible opponents: the agents of main that rank, and the baselines."""
     is_over: Callable[[], bool]
@@ -428,7 +428,7 @@ class PreviewGames:
 
     def _opponent(self, changed: ChangedAgent, entry: AgentFolder, task: Task) -> AgentFolder | None:
         """The next opponent: a baseline, else the one with the nearest rating; None if none is left."""
-        board = next(board for board in self.recorded.now.games if board.task.id == task.id)
+        board = next(board for board in self.recorded.standings.games if board.task.id == task.id)
         gone = {entry.name} | {other for name, game, other in self.played if (name, game) == (entry.name, task.id)}
         if named := [baseline for baseline in self._baselines(task, board) if baseline.name not in gone]:
             return named[0]

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.build_standings import OfficialLeaderboard
+from leaderboard.build_standings import RecordedLeaderboard
 from leaderboard.comments.comment_states import CommentContext
 from leaderboard.core.entry import Entry
 from leaderboard.core.exclusions import without_quarantined
@@ -114,11 +114,11 @@ class BotContext:
         return dict(zip(commits, (*commits[1:], None), strict=True))
 
     @cached_property
-    def recorded(self) -> OfficialLeaderboard:
+    def recorded(self) -> RecordedLeaderboard:
         """What the official leaderboard is computed from: once submissions have ended, with the versions that stood then."""
         final = self.final
         entries = final.entries if final else with_stay_beacons(self.clone, self.main, self.checkout.challenge, self.entries)
-        return OfficialLeaderboard(
+        return RecordedLeaderboard(
             challenge=self.checkout.challenge, entries=tuple(entries), at=self.now,
             results=tuple(self.results), duels=tuple(self.duels), every_record=tuple(self.checkout.every_record),
             final=final.draws if final else None, erased=tuple(erased_entries(self.checkout.moderation)),

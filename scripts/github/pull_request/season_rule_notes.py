@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from evaluator.model.config.challenge import Challenge
-from leaderboard.build_standings import OfficialLeaderboard
+from leaderboard.build_standings import RecordedLeaderboard
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning.admitted_work import evaluated_versions, phase_refusal, refused_entries
@@ -24,7 +24,7 @@ MEMBERSHIP_UNKNOWN = (
 
 
 def rules_before_merge(
-    recorded: OfficialLeaderboard, logins: Iterable[str], now: datetime, lookup: MembershipLookup
+    recorded: RecordedLeaderboard, logins: Iterable[str], now: datetime, lookup: MembershipLookup
 ) -> tuple[str, ...]:
     """What merging now would mean: phases that one may not enter, bans, what is left of quotas, what is hidden."""
     challenge, lines = recorded.challenge, list[str]()
@@ -43,10 +43,10 @@ def rules_before_merge(
     return (*lines, *_quotas(recorded, participants, now, waits=True), *hidden_until(challenge, now))
 
 
-def _quotas(recorded: OfficialLeaderboard, logins: Sequence[str], now: datetime, *, waits: bool) -> Iterator[str]:
+def _quotas(recorded: RecordedLeaderboard, logins: Sequence[str], now: datetime, *, waits: bool) -> Iterator[str]:
     tasks = [task.id for task in recorded.challenge.tasks]
     for login in logins if recorded.final is None else ():
-        for account in recorded.accounts.of(login, tasks):
+        for account in recorded.quota_accounts.of(login, tasks):
             full = account.exhausted(now) if waits else None
             yield f"{reason_in_words(full)}; a new version merged now waits until then" if full else account.remaining(now)
 
@@ -60,7 +60,7 @@ def hidden_until(challenge: Challenge, now: datetime) -> Iterator[str]:
 
 
 def rules_after_merge(
-    recorded: OfficialLeaderboard,
+    recorded: RecordedLeaderboard,
     origins: VersionOrigins,
     agents: Sequence[AgentName],
     now: datetime,
@@ -82,7 +82,9 @@ def rules_after_merge(
             if entry.submission.plays(task):
                 stays = origins.tasks.get((entry.spelled_name, task.id))
                 beacon = challenge.sealed_beacon or (stays[-1].sha if stays else "")
-                reason = refused.get((entry.spelled_name, task.id)) or _waits(recorded.accounts, entry, task.id, beacon, now)
+                reason = refused.get((entry.spelled_name, task.id)) or _waits(
+                    recorded.quota_accounts, entry, task.id, beacon, now
+                )
                 if reason:
                     deferred[entry.name, task.id] = reason
     logins = sorted({entry.login.casefold() for entry in mine})

@@ -10,7 +10,7 @@ from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.build_standings import OfficialLeaderboard, build_standings
+from leaderboard.build_standings import RecordedLeaderboard, build_standings
 from leaderboard.comments.comment_standings import official_report, official_state, preview_state
 from leaderboard.comments.comment_states import CommentContext, RankReply
 from leaderboard.comments.render_comment import render_comment
@@ -24,10 +24,10 @@ HEAD, EVALUATOR = "a" * 40, "b" * 40
 ONE, TWO = task("one"), task("two")
 
 
-def recorded(*pairs: tuple[Entry, Result | None], rules: Challenge | None = None) -> OfficialLeaderboard:
+def recorded(*pairs: tuple[Entry, Result | None], rules: Challenge | None = None) -> RecordedLeaderboard:
     entries = dict.fromkeys((who.login, who.agent) for who, _ in pairs)
     newest = {(who.login, who.agent): who for who, _ in pairs}
-    return OfficialLeaderboard(
+    return RecordedLeaderboard(
         challenge=rules or challenge(ONE),
         entries=tuple(newest[name] for name in entries),
         results=tuple(r for _, r in pairs if r),
@@ -107,10 +107,10 @@ def test_once_submissions_have_ended_the_final_draws_alone_count_and_are_no_trie
         board, results=(*board.results, result(who, spread(0.9), on=ONE, beacon="old")), final=FinalDraws(beacon="end")
     )
 
-    assert [(row.tries, round(row.estimate.score, 6)) for row in board.now.tasks[0].rows] == [(1, 0.5), (1, 0.4)]
+    assert [(row.tries, round(row.estimate.score, 6)) for row in board.standings.tasks[0].rows] == [(1, 0.5), (1, 0.4)]
 
 
-def ended(*others: Result) -> OfficialLeaderboard:
+def ended(*others: Result) -> RecordedLeaderboard:
     """A board after the end: bob's two versions, and ann's, each with a final draw."""
     first, second, ann = entry("bob"), entry("bob", agent="second"), entry("ann")
     board = recorded(

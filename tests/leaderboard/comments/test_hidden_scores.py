@@ -8,7 +8,7 @@ from evaluator.host.seeds.encryption import encrypt_result
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model.config.challenge import Challenge, Sealed
 from evaluator.model.config.phase import Phase
-from leaderboard.build_standings import OfficialLeaderboard
+from leaderboard.build_standings import RecordedLeaderboard
 from leaderboard.comments import render_comment
 from leaderboard.comments.comment_standings import official_report, official_state
 from leaderboard.comments.comment_states import CommentContext, OfficialScore, RankReply
@@ -39,7 +39,7 @@ def state_at(at: datetime, *hidden: str, others: bool = True) -> OfficialScore:
         duel(ANN, BOB, "wwwwwd", on=GAME),
         duel(BOB, CYD, "wl", on=GAME),
     ]
-    recorded = OfficialLeaderboard(
+    recorded = RecordedLeaderboard(
         challenge=phased(*hidden), entries=(ANN, BOB, CYD), results=tuple(results), duels=tuple(duels), at=at
     )
     return official_state(recorded, [("ann", "agent")], "c" * 40)
@@ -78,7 +78,7 @@ def test_of_a_sealed_result_the_headline_has_the_rounded_score_and_nothing_more(
     rules = challenge(LATER).model_copy(update={"sealed": sealing})
     plain = result(ANN, [71234.5] * 9, on=LATER, beacon=SECRET.beacon, log_tail="71234.5", message="")
     closed, _ = encrypt_result(plain, b'{"trace": 1}\n', 71230.0, SECRET)
-    recorded = OfficialLeaderboard(challenge=rules, entries=(ANN,), results=(closed,), at=BEFORE)
+    recorded = RecordedLeaderboard(challenge=rules, entries=(ANN,), results=(closed,), at=BEFORE)
     own = official_report(recorded, "ann", "agent")
     assert own is not None
 

@@ -6,7 +6,7 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.stored_record import SandboxKind, Tier
-from leaderboard.build_standings import OfficialLeaderboard, build_standings
+from leaderboard.build_standings import RecordedLeaderboard, build_standings
 from leaderboard.comments.comment_standings import official_report, official_state, preview_state
 from leaderboard.comments.comment_states import GameReport
 from leaderboard.core.entry import Entry
@@ -19,10 +19,10 @@ BOB = dataclasses.replace(entry("bob"), baseline=True)
 BOARD = (ANN, BOB, CYD, DAN)
 
 
-def recorded(*duels: Duel, entries: tuple[Entry, ...] = BOARD) -> OfficialLeaderboard:
+def recorded(*duels: Duel, entries: tuple[Entry, ...] = BOARD) -> RecordedLeaderboard:
     validations = [duel(one, on=GAME) for one in BOARD]
     pairs = [duel(ANN, BOB, "wwwdwl", on=GAME), duel(BOB, CYD, "wwdwwl", on=GAME), duel(ANN, CYD, "wwdwlw", on=GAME)]
-    return OfficialLeaderboard(challenge=RULES, entries=entries, results=(), duels=(*validations, *pairs, *duels))
+    return RecordedLeaderboard(challenge=RULES, entries=entries, results=(), duels=(*validations, *pairs, *duels))
 
 
 def previewing(*duels: Duel, who: Entry = ZOE) -> Preview:
@@ -33,7 +33,7 @@ def previewing(*duels: Duel, who: Entry = ZOE) -> Preview:
     return Preview.model_construct(head_sha="a" * 40, evaluator_sha="b" * 40, agents=(agent,), skipped=())
 
 
-def shown(board: OfficialLeaderboard, preview: Preview) -> GameReport:
+def shown(board: RecordedLeaderboard, preview: Preview) -> GameReport:
     (agent,) = preview_state(preview, board, run_url=None).agents
     (game,) = agent.games
     return game
@@ -110,7 +110,7 @@ def test_an_offence_against_another_is_told() -> None:
 
 
 def test_a_board_without_duels_rates_nobody_yet() -> None:
-    empty = OfficialLeaderboard(challenge=RULES, entries=BOARD, results=())
+    empty = RecordedLeaderboard(challenge=RULES, entries=BOARD, results=())
     game = shown(empty, previewing(duel(ZOE, on=GAME), duel(ZOE, BOB, "wwwdwl", on=GAME)))
 
     assert game.estimate is None

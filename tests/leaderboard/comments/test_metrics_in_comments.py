@@ -5,7 +5,7 @@ import dataclasses
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.submission import SubmissionKind
 from evaluator.model.config.training_script import ScriptRules
-from leaderboard.build_standings import OfficialLeaderboard
+from leaderboard.build_standings import RecordedLeaderboard
 from leaderboard.comments import phrases as words
 from leaderboard.comments.comment_standings import official_state
 from leaderboard.comments.comment_states import CommentContext
@@ -21,7 +21,7 @@ ANN, BOB = entry("ann"), entry("bob")
 
 def board(on=TASK, **fields):
     results = (result(ANN, [5.0] * 4, on=on, **fields), result(BOB, [9.0] * 4, on=on, **fields))
-    return OfficialLeaderboard(challenge=challenge(on), entries=(ANN, BOB), results=results)
+    return RecordedLeaderboard(challenge=challenge(on), entries=(ANN, BOB), results=results)
 
 
 def test_a_lower_cost_leads() -> None:
@@ -71,7 +71,7 @@ def test_a_script_on_a_board_of_learning_curves_gets_its_place() -> None:
 
     ann = dataclasses.replace(ANN, submission=ANN.submission.model_copy(update={"kind": SubmissionKind.SCRIPT}))
     row = hypothetical_row(
-        OfficialLeaderboard(challenge=challenge(on), entries=(ann,), results=(played(ann, 20),)), played(entry("zoe"), 10)
+        RecordedLeaderboard(challenge=challenge(on), entries=(ann,), results=(played(ann, 20),)), played(entry("zoe"), 10)
     )
 
     assert (row.place, row.entries, row.estimate.score) == (1, 2, 20)

@@ -31,7 +31,7 @@ from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import SandboxKind
 from evaluator.model.records.verdict import Verdict
 from leaderboard.api.rank_json import standings_document
-from leaderboard.build_standings import OfficialLeaderboard
+from leaderboard.build_standings import RecordedLeaderboard
 from leaderboard.comments import render_comment
 from leaderboard.comments.comment_standings import official_state, preview_state
 from leaderboard.comments.comment_states import CommentContext
@@ -577,7 +577,7 @@ def test_the_comments_say_what_is_sealed(played: Round, tmp_path: Path) -> None:
     board = open_board(played, tmp_path, revealed=False)
     entries = tuple(submission.entry() for submission in board.read_all()[0] if submission.login != "local")
     promoted = [Result.with_self_hash({**result.document(), "sandbox": "docker"}) for result in board.recorded[0]]
-    recorded = OfficialLeaderboard(challenge=board.challenge, entries=entries, results=tuple(promoted))
+    recorded = RecordedLeaderboard(challenge=board.challenge, entries=entries, results=tuple(promoted))
     (probe,) = (entry for entry in entries if entry.login == "alice")
     context = CommentContext(run_id=1, repository="https://github.example/o/b")
     comment = render_comment.render_comment(official_state(recorded, [("alice", "probe")], "1" * 40), context)

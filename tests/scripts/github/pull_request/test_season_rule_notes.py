@@ -242,7 +242,7 @@ def test_after_the_end_comments_rank_the_versions_that_stood_then_as_the_site_do
 
     site = rank_recorded(recorded_input(context.checkout, official=True), official=True)
     assert [(row.entry.login, row.place) for row in site.tasks[0].rows] == [("carol", 1), ("alice", 2)]
-    assert context.recorded.now.tasks == site.tasks
+    assert context.recorded.standings.tasks == site.tasks
     (body,) = scene.bodies()
     shown = body.replace("\N{NO-BREAK SPACE}", " ")
     assert "🏁 Official: all 2 evaluations scored" in shown

@@ -70,13 +70,18 @@ def status_document(inputs: ApiInputs) -> StatusJson:
     return {
         "generated_at": inputs.generated_at,
         "verdicts": {
-            verdict: {"next": verdict.advice.replace("`", ""), "ours": verdict is Verdict.INTERNAL_ERROR}
+            verdict: {"next": _next_step(verdict), "ours": verdict is Verdict.INTERNAL_ERROR}
             for verdict in Verdict
             if verdict is not Verdict.OK
         },
         "tasks": [{"id": task.id, "title": task.title or task.id, "page": urls.task_address(task.id)} for task in tasks],
         "agents": [agents[name] for name in sorted(agents)],
     }
+
+
+def _next_step(verdict: Verdict) -> str:
+    advice = verdict.advice.replace("`", "")
+    return advice if verdict is Verdict.INTERNAL_ERROR else f"{advice} Then open another pull request."
 
 
 def _state(entry: Entry, listed: Listed, task: Task) -> State:

@@ -323,9 +323,8 @@ def raised_tails(sample: Floats, scoring: Scoring, families: int) -> list[list[R
 
 def compared_families(pairs: int, tries: Floats) -> int:
     """How many `FAMILIES` matter among so many differences of entries with such tries."""
-    return 1 + min(
-        int(np.searchsorted(FAMILIES, pairs * TAIL / significance_level(tries).min(initial=TAIL))), len(FAMILIES) - 1
-    )
+    level = significance_level(tries).min(initial=TAIL)
+    return 1 + min(int(np.searchsorted(FAMILIES, pairs * TAIL / level)), len(FAMILIES) - 1)
 
 
 def _least_plausible(sample: Floats, cut: int, numbers: range, errors: Floats) -> list[RaisedTail]:

@@ -57,12 +57,21 @@ ENDS = {"id": "warm-up", "name": "Warm-up", "tasks": [samples.POLE.id], "end": "
 LATER = {"id": "late", "name": "Late", "tasks": [samples.CAR.id], "end": "2026-12-18T00:00:00Z"}
 
 
-def pages_of(board, *phases, **fields):
-    """The pages of a board with phases, at `NOW`."""
+def pages_of(board, *phases, now=NOW, **fields):
+    """The pages of a board with phases at a moment."""
     rules = Challenge.model_validate({**board.challenge.model_dump(), "phases": phases, **fields})
     return render_pages(
-        dataclasses.replace(board, challenge=rules), dataclasses.replace(samples.CONTEXT, now=NOW)
+        dataclasses.replace(board, challenge=rules), dataclasses.replace(samples.CONTEXT, now=now)
     )  # fmt: skip
+
+
+def test_without_a_moment_a_phase_has_dates_and_no_state():
+    home = html.unescape(pages_of(samples.crowded(), ENDS, LATER, now=None)[urls.HOME_PAGE])
+
+    row = next(line for line in home.splitlines() if "Warm-up" in line)
+    assert "until 2026-02-01 00:00 UTC" in row
+    assert "None" not in row
+    assert "<td></td>" in row
 
 
 def test_once_submissions_have_ended_no_page_invites_to_submit():

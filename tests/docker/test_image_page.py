@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,14 +13,12 @@ from evaluator.host.docker.engine import Engine
 from evaluator.model.config.image_reference import parse_reference
 from tests.docker.hub import Hub, need, running
 from tests.docker.test_image_agents import LEGACY
+from tests.forked_command import forked_pullrank
 from tests.scripts.checkouts import ROOT, game_board, records, run
 
 pytestmark = pytest.mark.docker
 PAGE = ROOT / "site" / "pages" / "agents" / "image.md"
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
-COMMAND = """#!/bin/sh
-PYTHONPATH={root} exec {python} -m scripts.cli "$@"
-"""
 
 
 @pytest.fixture
@@ -54,7 +51,7 @@ def follow(board: Path, script: str) -> subprocess.CompletedProcess[str]:
     """The commands as a shell runs them, with `pullrank` on the path."""
     place = board / "bin"
     place.mkdir(exist_ok=True)
-    (place / "pullrank").write_text(COMMAND.format(root=ROOT, python=sys.executable))
+    (place / "pullrank").write_text(forked_pullrank(ROOT))
     (place / "pullrank").chmod(0o755)
     environment = {k: v for k, v in LEGACY.items() if not k.startswith(("PULLRANK_PINNED", "GITHUB_ACTIONS"))}
     environment["PATH"] = f"{place}:{os.environ['PATH']}"

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.scripts.forked_command import run_forked
+from tests.forked_command import run_forked
 
 ROOT = Path(__file__).parents[2]
 GAMES = """\

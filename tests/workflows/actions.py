@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from tests.forked_command import forked_pullrank
 from tests.github.world import World
 from tests.workflows.remote import Remote, git
 from tests.workflows.runner import Action, Machine, StepFailedError
@@ -17,10 +18,6 @@ from tests.workflows.runner import Action, Machine, StepFailedError
 # No more than 1,024 subjects at the same time, says the documentation of actions/attest, and its code takes no larger file.
 SUBJECTS = 1024
 SUBJECT_BYTES = 512 * SUBJECTS
-COMMAND = """\
-#!/bin/sh
-PYTHONPATH="{workspace}" exec "{python}" -m scripts.cli "$@"
-"""
 
 
 class Actions:
@@ -72,7 +69,7 @@ class Actions:
         place = machine.workspace / ".venv"
         (place / "bin").mkdir(parents=True)
         command = place / "bin" / "pullrank"
-        command.write_text(COMMAND.format(workspace=machine.workspace, python=sys.executable))
+        command.write_text(forked_pullrank(machine.workspace))
         command.chmod(command.stat().st_mode | stat.S_IXUSR)
         (place / "bin" / "python").symlink_to(sys.executable)
         uv = machine.workspace / "build" / "uv" / "bin" / "uv"

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from scripts.repository.checkout import AgentFolder, Checkout, open_checkout
 from scripts.repository.season_file import RevealedSecret, SeasonEntry, SeasonFile, seal_result
 from scripts.runs.local_evaluator import open_evaluator
 from scripts.standings.recorded_standings import recorded_input
+from tests.forked_command import forked_pullrank
 from tests.scripts.checkouts import ROOT, run
 from tests.scripts.github.remotes import git
 
@@ -93,7 +93,7 @@ def clone(origin: Path, tmp_path: Path) -> Path:
     git(tmp_path, "clone", "-q", str(origin), "clone")
     binary = tmp_path / "bin" / "pullrank"
     binary.parent.mkdir()
-    binary.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m scripts.cli "$@"\n')
+    binary.write_text(forked_pullrank(ROOT))
     binary.chmod(0o755)
     return tmp_path / "clone"
 

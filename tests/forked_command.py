@@ -11,11 +11,14 @@ import importlib
 import json
 import os
 import pkgutil
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -28,8 +31,10 @@ from leaderboard.pages import template_renderer
 from leaderboard.pages.agent import agent_page
 from scripts import cli
 
-ROOT = Path(__file__).parents[2]
-MODULE = "tests.scripts.forked_command"
+ROOT = Path(__file__).parents[1]
+CODE = ("evaluator", "leaderboard", "scripts")
+"""What a command is made of."""
+MODULE = "tests.forked_command"
 _REQUEST_BYTES = 1 << 20
 
 
@@ -42,21 +47,95 @@ def run_forked(board: Path, words: tuple[str, ...], environment: dict[str, str],
     """
     request = json.dumps({"folder": str(board), "words": words, "environment": environment}).encode()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        server = _server()
-        server.settimeout(timeout)
-        socket.send_fds(server, [request], [out.fileno(), err.fileno()])
-        try:
-            answer = server.recv(64)
-        except ConnectionResetError:
-            answer = b""
-        except TimeoutError:
-            # Its answer may still come, and would be taken for that of the next call.
-            server.close()
-            _server.cache_clear()
-            raise
-        if not answer:
-            raise RuntimeError("the process that forks has ended; what it wrote stands in the captured output")
-        return int(answer), _text(out), _text(err)
+        return _exit_code(request, [out.fileno(), err.fileno()], timeout), _text(out), _text(err)
+
+
+def _exit_code(request: bytes, streams: list[int], timeout: float) -> int:
+    server = _server()
+    server.settimeout(timeout)
+    socket.send_fds(server, [request], streams)
+    try:
+        answer = server.recv(64)
+    except ConnectionResetError:
+        answer = b""
+    except TimeoutError:
+        # Its answer may still come, and would be taken for that of the next call.
+        server.close()
+        _server.cache_clear()
+        raise
+    if not answer:
+        raise RuntimeError("the process that forks has ended; what it wrote stands in the captured output")
+    return int(answer)
+
+
+# Takes the place of `pullrank` in a checkout. It asks at the socket, and where that checkout's code is not this one's it
+# starts the command from there.
+_CLIENT = """\
+#!{python} -IS
+import json, os, socket, sys
+
+socket_path, checkout = {socket!r}, {checkout!r}
+environment = {{**os.environ, "PYTHONPATH": checkout}}
+call = {{"folder": os.getcwd(), "checkout": checkout, "words": sys.argv[1:], "environment": environment}}
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, {size})
+    server.connect(socket_path)
+    socket.send_fds(server, [json.dumps(call).encode()], [1, 2])
+    answer = server.recv(64)
+if answer == b"other code":
+    os.execve(sys.executable, [sys.executable, "-m", "scripts.cli", *sys.argv[1:]], environment)
+code = int(answer or b"1")
+sys.exit(code if code >= 0 else 128 - code)  # as a shell tells of a signal
+"""
+
+
+def forked_pullrank(checkout: Path) -> str:
+    """The text of an executable that is `pullrank` of a checkout, without its start where the checkout's code is ours."""
+    return _CLIENT.format(python=sys.executable, socket=_socket_path(), checkout=str(checkout), size=_REQUEST_BYTES)
+
+
+@functools.cache
+def _socket_path() -> str:
+    """Where a thread of this process passes on calls, one after the other."""
+    folder = tempfile.mkdtemp(prefix="pullrank-forks-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    calls = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    calls.bind(f"{folder}/calls")
+    calls.listen()
+    threading.Thread(target=_pass_on, args=(calls,), daemon=True).start()
+    return f"{folder}/calls"
+
+
+def _pass_on(calls: socket.socket) -> None:
+    while True:
+        caller, _ = calls.accept()
+        with caller:
+            request, streams, _, _ = socket.recv_fds(caller, _REQUEST_BYTES, 2)
+            try:
+                ours = _is_our_code(Path(json.loads(request)["checkout"]))
+                answer = str(_exit_code(request, streams, timeout=900)) if ours else "other code"
+            except (RuntimeError, TimeoutError):
+                traceback.print_exc()
+                answer = ""
+            for stream in streams:
+                os.close(stream)
+            caller.send(answer.encode())
+
+
+def _is_our_code(checkout: Path) -> bool:
+    """Whether everything that a command is made of is the same here and there, byte for byte."""
+    return _code(checkout) == _our_code()
+
+
+@functools.cache
+def _our_code() -> dict[str, bytes]:
+    return _code(ROOT)
+
+
+def _code(checkout: Path) -> dict[str, bytes]:
+    folders = (checkout / name for name in CODE)
+    files = (path for folder in folders for path in folder.rglob("*") if "__pycache__" not in path.parts and path.is_file())
+    return {str(path.relative_to(checkout)): path.read_bytes() for path in files}
 
 
 def _text(file: IO[bytes]) -> str:
@@ -68,8 +147,8 @@ def _text(file: IO[bytes]) -> str:
 def _server() -> socket.socket:
     """The process that forks; it ends with this one."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    for end in (ours, theirs):
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _REQUEST_BYTES)
+    for side in (ours, theirs):
+        side.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _REQUEST_BYTES)
     process = subprocess.Popen(
         [sys.executable, "-m", MODULE], cwd=ROOT, stdin=theirs, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )

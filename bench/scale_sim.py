@@ -15,10 +15,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from evaluator.model.config.challenge import Runners
 from leaderboard.planning.pack_shards import REPLAY_SHARE, Capacity, pack_longest_first, round_minutes
 
 AGENTS = (100, 1_000, 10_000, 100_000)
 MACHINES = (20, 40, 60)
+# A board that sets no runners.
+CAPACITY = Capacity(at_once=Runners().at_once, shard_seconds=Runners().shard_seconds)
 TRACE_BYTES = 87_000.0
 PUBLISHERS = 4
 
@@ -64,7 +67,7 @@ def simulate(seconds: dict[str, list[float]], agents: int, chance: random.Random
     rounds, shards, balance, longest, planning, replay = 0, 0, 1.0, 0.0, 0.0, 0.0
     while left:
         begun = time.perf_counter()
-        packing = pack_longest_first(left, Capacity(), [TRACE_BYTES] * len(left))
+        packing = pack_longest_first(left, CAPACITY, [TRACE_BYTES] * len(left))
         planning = planning or time.perf_counter() - begun
         rounds += 1
         shards = shards or len(packing.shards)

@@ -13,8 +13,8 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.eligibility import eligible_entries, without_excluded_teams
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.exclusions import eligible_entries, without_excluded_teams
 from leaderboard.core.owners import OwnerGroups, OwnerTries, OwnerTry, owner_groups
 from leaderboard.core.standings import FinalDraws, Standings, without_late_draws
 from leaderboard.core.version_folders import VersionFolders, version_folders

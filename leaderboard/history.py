@@ -16,8 +16,8 @@ from typing import NamedTuple, TypeVar
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.exclusions import EXAMPLES_LOGIN, is_official
+from leaderboard.core.eligibility import is_official
+from leaderboard.core.entry import EXAMPLES_LOGIN, AgentName, Entry
 from leaderboard.core.game_standings import GameStandings, RatingSnapshot
 from leaderboard.core.standings import Standings, TaskRow, TaskStandings, entries_of, without_late_draws
 from leaderboard.core.version_folders import VersionFolders, version_folders

@@ -10,8 +10,8 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import Tier
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.exclusions import is_official
 from leaderboard.core.version_folders import version_folders
 from leaderboard.scoring.counting_results import precedence
 from leaderboard.visibility import is_replaced_login

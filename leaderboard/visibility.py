@@ -19,8 +19,8 @@ from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import PREVIEW_BEACON, Provenance
 from evaluator.model.sealed_fields import secret_hash
-from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.exclusions import EXAMPLES_LOGIN, without_excluded_teams
+from leaderboard.core.eligibility import without_excluded_teams
+from leaderboard.core.entry import EXAMPLES_LOGIN, AgentName, Entry
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.standings import FinalDraws
 from leaderboard.core.version_folders import version_folders

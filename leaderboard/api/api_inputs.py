@@ -7,8 +7,8 @@ from functools import cached_property
 
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import Tier
+from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName
-from leaderboard.core.exclusions import is_official
 from leaderboard.core.standings import Standings, results_of
 from leaderboard.core.version_folders import version_folders
 from leaderboard.site_context import SiteContext

@@ -183,7 +183,7 @@ def _csv_values(row: Values) -> Values:
     return {**row, "authors": "; ".join(row["authors"]), "flags": " ".join(row["flags"])}
 
 
-def set_flags(row: FlagsJson) -> list[str]:
+def flag_names(row: FlagsJson) -> list[str]:
     """The flags that a row or an entry has, in the words of its page."""
     superseded = [format.SUPERSEDED_TAG] if "held_by" in row else []
     return [*(name for name in ("baseline", "host", "anonymous", "verified") if name in row), *superseded]
@@ -191,13 +191,13 @@ def set_flags(row: FlagsJson) -> list[str]:
 
 def _measured_values(document: RowJson) -> Values:
     metrics = {_metric_field(name): value for name, value in document["metrics"].items()}
-    return {**document, **document["estimate"], **document["cost"], **metrics, "flags": set_flags(document)}
+    return {**document, **document["estimate"], **document["cost"], **metrics, "flags": flag_names(document)}
 
 
 def _rated_values(document: GameRowJson) -> Values:
     rating = document["rating"]
     return {
-        **document, "score": rating["elo"], "low": rating["low"], "high": rating["high"], "flags": set_flags(document),
+        **document, "score": rating["elo"], "low": rating["low"], "high": rating["high"], "flags": flag_names(document),
         # Beside the rating, a game's own score needs another name.
         "returns": document["score"],
     }  # fmt: skip
@@ -320,7 +320,7 @@ def _entry(entry: Entry) -> Values:
 
 def _flagged(entry: Entry, *more: str) -> Values:
     return {
-        "flags": [*set_flags(flags(entry)), *more],
+        "flags": [*flag_names(flags(entry)), *more],
         "tags": [*format.entry_tags(entry), *((words, "") for words in more)],
     }
 

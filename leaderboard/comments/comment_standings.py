@@ -22,8 +22,7 @@ from leaderboard.comments.comment_states import (
     Previewed,
     TaskReport,
 )
-from leaderboard.core.entry import AgentName, Entry, Estimate
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN, AgentName, Entry, Estimate
 from leaderboard.core.game_standings import GameRow, GameStandings, count_matches
 from leaderboard.core.standings import OverallRow, Standings, TaskFailure, TaskRow, TaskStandings, entries_of
 from leaderboard.games.game_drawings import moves_of, position_text

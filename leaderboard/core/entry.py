@@ -9,6 +9,9 @@ from typing import NamedTuple, Self
 from evaluator.model.config.moderation import Exclusion, VerifiedEntry
 from evaluator.model.config.submission import Submission
 
+# The owner of the example agents: only those named as baselines are part of an official leaderboard.
+EXAMPLES_LOGIN = "local"
+
 
 class AgentName(NamedTuple):
     """An agent by its owner's login and its folder."""
@@ -27,7 +30,7 @@ class Entry:
     """An agent that is on main now."""
 
     login: str
-    """Its owner; `local` for the examples."""
+    """Its owner."""
     agent: str
     """Its folder."""
     submission: Submission

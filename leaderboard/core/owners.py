@@ -13,8 +13,7 @@ from evaluator.model.identifiers import LOGIN
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import PREVIEW_BEACON
-from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN, AgentName, Entry
 
 KeyPath = tuple[int | str, ...]
 """The keys of the manifest that lead to a value."""

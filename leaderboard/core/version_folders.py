@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from evaluator.model.records.duel_record import PlayerRecord
 from evaluator.model.records.result import Result
-from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN, AgentName, Entry
 
 
 def duplicate_fault(other: str) -> str:

@@ -19,8 +19,8 @@ from evaluator.model.sealed_fields import secret_hash
 from leaderboard.api.table_columns import TABLE_ROWS
 from leaderboard.charts import agent_charts, interval_charts
 from leaderboard.charts.interval_charts import ChartScale
+from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import INTERVAL_NAME, Entry
-from leaderboard.core.exclusions import is_official
 from leaderboard.core.game_standings import GameStandings, shown_duels
 from leaderboard.core.standings import OverallRow, Standings, TaskStandings, results_of
 from leaderboard.games import won_matches

@@ -42,11 +42,11 @@ WAVE_SECONDS = 600.0
 class Capacity:
     """Limits of one round."""
 
-    shards: int = SHARDS
-    at_once: int = 20
+    at_once: int
     """Machines that run side by side."""
-    shard_seconds: float = 900.0
+    shard_seconds: float
     """Work in one shard; a longer evaluation has a shard of its own."""
+    shards: int = SHARDS
     replay_seconds: float = 4 * 3 * 3600.0
     """Processor seconds of replay in one publish: three hours of GitHub's four processors."""
     trace_bytes: float = 2e9

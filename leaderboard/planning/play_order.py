@@ -3,8 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from leaderboard.core.entry import AgentName
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN, AgentName
 from leaderboard.planning.missing_work import DuelWorkItem, WorkItem
 
 # Of each owner, so many new or changed agents are played before all that is measured again.

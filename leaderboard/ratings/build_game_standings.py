@@ -10,8 +10,8 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
+from leaderboard.core.eligibility import EligibleEntries, eligible_entries, is_official, without_excluded_teams
 from leaderboard.core.entry import AgentName, Entry, Excluded
-from leaderboard.core.exclusions import EligibleEntries, eligible_entries, is_official, without_excluded_teams
 from leaderboard.core.game_standings import (
     GameFailure,
     GameRow,

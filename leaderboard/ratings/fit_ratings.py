@@ -9,8 +9,7 @@ import numpy as np
 
 from evaluator.model.config.task import Task
 from leaderboard.core.arrays import Bools, Floats, Indices
-from leaderboard.core.entry import AgentName
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN, AgentName
 from leaderboard.core.game_standings import Rating
 from leaderboard.ratings.connectivity import bounds_ties, core_of
 from leaderboard.ratings.davidson import Likelihood, Matches, covariance, maximise

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchRecord, PlayerRecord
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.exclusions import is_official
 from leaderboard.core.game_standings import MatchCount, count_matches
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.version_folders import AS_RECORDED, VersionFolders, version_folders

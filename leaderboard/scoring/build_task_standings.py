@@ -11,8 +11,8 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
+from leaderboard.core.eligibility import EligibleEntries, is_official
 from leaderboard.core.entry import AgentName, Entry, Excluded
-from leaderboard.core.exclusions import EligibleEntries, is_official
 from leaderboard.core.owners import OwnerGroups, OwnerTries, superseded_entries
 from leaderboard.core.standings import TaskFailure, TaskRow, TaskStandings, WithdrawnScore
 from leaderboard.scoring.counting_results import counting_results, lacks_a_beacon, precedence

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
+from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import Entry
-from leaderboard.core.exclusions import is_official
 from leaderboard.scoring.intervals import PooledResults
 
 

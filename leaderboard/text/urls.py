@@ -4,8 +4,7 @@ from urllib.parse import quote, urlsplit
 
 from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel, pair_segment
-from leaderboard.core.entry import Entry, Excluded
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN, Entry, Excluded
 from leaderboard.core.standings import WithdrawnScore
 
 HOME_PAGE = "index.md"

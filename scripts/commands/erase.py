@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from evaluator.model.identifiers import LOGIN
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN
 from scripts.console import OK, USAGE, CommandError, say
 from scripts.git.git_repository import Credentials, GitError, GitRepository
 from scripts.maintenance.apply_erasure import push_erasure, write_erasure

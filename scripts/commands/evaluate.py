@@ -17,7 +17,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import without_retry
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN
 from leaderboard.core.store import ResultStore
 from scripts.console import OK, OUR_FAULT, SUBMISSION_AT_FAULT, USAGE, CommandError, print_json, say
 from scripts.options import AgentArgument, Jobs, LocalSandbox, OnlyTasks, PlayAgain

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from evaluator.model.config.phase import to_utc
-from leaderboard.core.exclusions import EXAMPLES_LOGIN, is_official, without_quarantined
+from leaderboard.core.eligibility import is_official, without_quarantined
+from leaderboard.core.entry import EXAMPLES_LOGIN
 from leaderboard.core.standings import FinalDraws, without_late_draws
 from leaderboard.core.version_folders import version_folders
 from leaderboard.grades import grade_rows, handed_in, rated_submissions, too_late

@@ -13,10 +13,10 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import PREVIEW_BEACON, Tier
+from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
-from leaderboard.core.exclusions import without_quarantined
 from leaderboard.core.owners import is_participant
-from leaderboard.planning.admitted_work import Deferred, admit_work
+from leaderboard.planning.admission_rules import Deferred, admit_work
 from leaderboard.planning.evaluation_quota import QuotaAccounts
 from leaderboard.planning.missing_work import DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.planning.refusal_reasons import reason_in_words

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from evaluator.host.seeds.season_secret import SECRET_VARIABLE
 from evaluator.model.config.moderation import Moderation, Quarantine
 from evaluator.model.validation_messages import faults_in_words
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN
 from leaderboard.core.store import RECORD_ENDING
 from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.git.folder_history import commit_times

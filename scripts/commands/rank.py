@@ -4,7 +4,7 @@ from pathlib import Path
 
 from evaluator.model.records.stored_record import Tier
 from leaderboard.api.rank_json import standings_document
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN
 from scripts.console import OK, print_json, say
 from scripts.options import JsonDocument, OfficialOnly, OnlyTasks
 from scripts.repository.checkout import Checkout, open_checkout

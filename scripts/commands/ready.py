@@ -9,7 +9,7 @@ from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN
 from leaderboard.ratings.rated_duels import rated_totals, validation_refusal
 from scripts.commands.check import check_folder
 from scripts.commands.evaluate import print_places

@@ -18,8 +18,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model import canonical_json
 from evaluator.model.config.source_header import SOURCE_NAME
 from evaluator.model.config.submission import Submission, SubmissionFile, submission_digest
-from leaderboard.core.entry import AgentName
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN, AgentName
 from leaderboard.core.owners import author_logins
 from scripts.git.git_repository import FILE_MODES, GitRepository, full_sha
 from scripts.repository.layout import EXAMPLE_AGENTS, SUBMISSIONS, folder_of

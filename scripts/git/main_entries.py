@@ -7,8 +7,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.identifiers import AGENT, LOGIN
-from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN, AgentName, Entry
 from leaderboard.core.version_folders import duplicate_fault, without_duplicates
 from scripts.git.git_repository import FILE_MODES, GitError, GitRepository, TreeLeaf, by_folder
 from scripts.repository.checkout import AgentFolder

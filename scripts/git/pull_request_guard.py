@@ -14,7 +14,7 @@ from evaluator.host.usage import MIB
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.identifiers import AGENT, AGENT_RULE, new_agent_fault
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN
 from scripts.git.copied_folders import FoldersByNames, copy_faults
 from scripts.git.git_repository import FILE_MODES, GitRepository, TreeLeaf, by_folder
 from scripts.git.tree_diff import (

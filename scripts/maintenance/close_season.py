@@ -23,11 +23,11 @@ from evaluator.model.identifiers import safe_path_segment
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.exclusions import is_official, quarantine_of, without_quarantined
+from leaderboard.core.eligibility import is_official, quarantine_of, without_quarantined
 from leaderboard.core.store import RETRIED_INFIX, write_atomically
 from leaderboard.core.version_folders import version_folders
 from leaderboard.pages.closed_season import SeasonSummary, season_page
-from leaderboard.planning.admitted_work import admit_work, evaluated_versions
+from leaderboard.planning.admission_rules import admit_work, evaluated_versions
 from leaderboard.planning.missing_work import INTERNAL_ERROR_LIMIT, DuelWorkItem, MeasurementContext, WorkItem, work_in_words
 from leaderboard.text.format import quantity
 from leaderboard.text.phases import shown_phases

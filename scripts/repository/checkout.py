@@ -19,8 +19,8 @@ from evaluator.model.identifiers import AGENT, AGENT_RULE, LOGIN
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.validation_messages import did_you_mean, nearest
-from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.exclusions import EXAMPLES_LOGIN, with_quarantines, without_quarantined
+from leaderboard.core.eligibility import with_quarantines, without_quarantined
+from leaderboard.core.entry import EXAMPLES_LOGIN, AgentName, Entry
 from leaderboard.core.store import CompactResults, DamagedFile, ResultStore
 from leaderboard.core.version_folders import duplicate_fault, without_duplicates
 from scripts.console import USAGE, CommandError, say

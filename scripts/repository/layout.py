@@ -5,8 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from evaluator.model.identifiers import LOGIN
-from leaderboard.core.entry import AgentName
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN, AgentName
 from leaderboard.core.store import ResultStore
 
 SUBMISSIONS = "submissions"

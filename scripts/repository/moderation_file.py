@@ -8,7 +8,7 @@ from evaluator.host.loading.yaml_loader import LoadError, parse_moderation
 from evaluator.model.config.moderation import Erasure, Exclusion, Moderation, Quarantine, RehearsalEntry
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from leaderboard.core.exclusions import quarantine_of
+from leaderboard.core.eligibility import quarantine_of
 from scripts.console import USAGE, CommandError
 
 MODERATION_FILE = "moderation.yml"

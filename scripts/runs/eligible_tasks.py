@@ -11,10 +11,9 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.submission import SubmissionFile
 from evaluator.model.config.task import Task
 from evaluator.model.validation_messages import did_you_mean
-from leaderboard.core.entry import Entry
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN, Entry
 from leaderboard.core.owners import KeyPath, new_team_faults, participant_faults
-from leaderboard.planning.admitted_work import AdmissionContext, phase_refusal
+from leaderboard.planning.admission_rules import AdmissionContext, phase_refusal
 from leaderboard.planning.refusal_reasons import SubmissionsEnded, reason_in_words
 from scripts.console import SUBMISSION_AT_FAULT, CommandError
 from scripts.git.git_repository import GitRepository

@@ -23,7 +23,7 @@ from evaluator.model.records.parse import Record, parse_result
 from evaluator.model.records.result import Result, result_path
 from evaluator.model.records.stored_record import PREVIEW_BEACON, Tier
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN
 from leaderboard.core.store import RECORD_ENDING, ResultStore
 from scripts.console import OUR_FAULT, USAGE, CommandError, say, stderr_console
 from scripts.repository.checkout import AgentFolder, Checkout, base_image

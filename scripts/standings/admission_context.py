@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from leaderboard.core.entry import Entry
-from leaderboard.planning.admitted_work import AdmissionContext, authors_by_owner, tasks_by_name
+from leaderboard.planning.admission_rules import AdmissionContext, authors_by_owner, tasks_by_name
 from scripts.console import CommandError
 from scripts.git.beacons import VersionOrigins, known_origins
 from scripts.git.git_repository import GitRepository

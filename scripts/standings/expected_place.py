@@ -13,8 +13,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.build_standings import RecordedLeaderboard
 from leaderboard.comments.comment_standings import preview_state, without_places
 from leaderboard.comments.comment_states import AgentReport, Previewed
-from leaderboard.core.entry import AgentName
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN, AgentName
 from scripts.console import CommandError, say
 from scripts.git.data_branches import export_files, results_commit
 from scripts.git.git_repository import GitRepository

@@ -16,7 +16,7 @@ from evaluator.model.records.stored_record import Tier
 from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.standings import Standings
-from leaderboard.planning.admitted_work import evaluated_versions, refused_entries, tasks_by_name
+from leaderboard.planning.admission_rules import evaluated_versions, refused_entries, tasks_by_name
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.visibility import StandingsInput, as_shown, with_host_flags
 from scripts.console import CommandError, escape_commands, say

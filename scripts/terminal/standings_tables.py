@@ -5,8 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evaluator.model.config.task import Task
-from leaderboard.core.entry import INTERVAL_NAME
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN, INTERVAL_NAME
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.core.standings import OverallRow, Standings, TaskRow, TaskStandings
 from leaderboard.scoring.metrics import arrow, better, digits, metrics_of, other_metrics, ranking_metric

@@ -22,7 +22,7 @@ from leaderboard.build_standings import build_standings
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import new_team_faults
 from leaderboard.core.standings import FinalDraws, TaskStandings
-from leaderboard.planning.admitted_work import AdmissionContext, admit_work
+from leaderboard.planning.admission_rules import AdmissionContext, admit_work
 from leaderboard.planning.missing_work import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.scoring.intervals import TAIL, student_quantiles

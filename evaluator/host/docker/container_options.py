@@ -29,7 +29,7 @@ START_CPUS = 1.0
 # 64,000 for 16 GiB. Before Linux 6.13 the kernel restarts each whose signal is ignored at every tick, also while its owner
 # sleeps, so that interrupts leave nobody a processor. Usual signals need no place in the queue.
 ULIMITS = {"nofile": 1024, "core": 1, "msgqueue": 0, "sigpending": 128}
-# What one TCP socket may hold, and how many connections may wait to be accepted: see `MOST_SOCKETS` in `watchdog`.
+# What one TCP socket may hold, and how many connections may wait to be accepted: see `MOST_SOCKETS` in `resource_watchdog`.
 SYSCTLS = {
     "net.core.somaxconn": "128", "net.ipv4.tcp_rmem": "4096 131072 131072", "net.ipv4.tcp_wmem": "4096 16384 131072",
 }  # fmt: skip

@@ -17,8 +17,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.charts.agent_charts import value_spreads
 from leaderboard.charts.interval_charts import ChartScale, chart_scale, interval_element, task_scale
 from leaderboard.charts.social_cards import HOME_CARD, card_files
-from leaderboard.core.entry import Estimate
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN, Estimate
 from leaderboard.core.parallel import SINGLE_PARTITION, Partition, batches
 from leaderboard.core.standings import Standings
 from leaderboard.core.version_folders import version_folders

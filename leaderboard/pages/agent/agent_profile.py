@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
+from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.exclusions import is_official
 from leaderboard.core.game_standings import GameFailure, GameRow, GameStandings
 from leaderboard.core.parallel import SINGLE_PARTITION, Partition
 from leaderboard.core.standings import OverallRow, Standings, TaskFailure, TaskRow, listed_by_agent

@@ -23,8 +23,7 @@ from evaluator.model.records.result import RESULT_SCHEMA, Result
 from evaluator.model.records.stored_record import MESSAGE_CHARACTERS, Provenance, Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.validation_messages import error_in_words
-from leaderboard.core.entry import Entry
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN, Entry
 from leaderboard.core.store import RECORD_ENDING, TRACE_ENDING, write_atomically
 from leaderboard.planning.missing_work import DuelWorkItem, WorkItem
 from scripts.console import escape_commands, say

@@ -24,8 +24,7 @@ from evaluator.model.identifiers import CommitSha, Digest
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import Tier
-from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN, AgentName, Entry
 from leaderboard.core.store import ResultStore, write_atomically
 from leaderboard.planning.missing_work import DuelWorkItem, WorkItem
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say

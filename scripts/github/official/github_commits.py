@@ -11,7 +11,7 @@ from typing import Any
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import Tier
-from leaderboard.core.exclusions import EXAMPLES_LOGIN
+from leaderboard.core.entry import EXAMPLES_LOGIN
 from scripts.console import CommandError, escape_commands, say
 from scripts.git.git_repository import full_sha
 from scripts.github.api.client import COMMITS_LEAVE_POINTS

@@ -21,7 +21,8 @@ from evaluator.model.records.parse import parse_duel, parse_record, parse_result
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import may_lie_at
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.exclusions import EXAMPLES_LOGIN, quarantine_of
+from leaderboard.core.eligibility import quarantine_of
+from leaderboard.core.entry import EXAMPLES_LOGIN
 from leaderboard.core.parallel import run_in_background
 from leaderboard.core.store import RECORD_ENDING, RETRIED_INFIX, TRACE_ENDING, ResultStore, write_atomically
 from leaderboard.planning.missing_work import INTERNAL_ERROR_LIMIT

@@ -30,11 +30,11 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from evaluator.model.records.trace import MAX_TRACE_BYTES
 from evaluator.model.records.verdict import Verdict
-from leaderboard.core.entry import Entry
-from leaderboard.core.exclusions import EXAMPLES_LOGIN, without_quarantined
+from leaderboard.core.eligibility import without_quarantined
+from leaderboard.core.entry import EXAMPLES_LOGIN, Entry
 from leaderboard.core.owners import is_participant
 from leaderboard.planning import pack_shards
-from leaderboard.planning.admitted_work import Deferred, admit_work, authors_by_owner, tasks_by_name
+from leaderboard.planning.admission_rules import Deferred, admit_work, authors_by_owner, tasks_by_name
 from leaderboard.planning.missing_work import DuelWorkItem, MeasurementContext, WorkItem
 from leaderboard.planning.play_order import in_turns
 from scripts.console import OUR_FAULT, CommandError, escape_commands, say

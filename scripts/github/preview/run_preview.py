@@ -44,12 +44,12 @@ from leaderboard.comments.comment_states import (
 )
 from leaderboard.comments.log_excerpt import LogTail, write_preview_log
 from leaderboard.comments.render_comment import render_comment
-from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.exclusions import EXAMPLES_LOGIN, without_quarantined
+from leaderboard.core.eligibility import without_quarantined
+from leaderboard.core.entry import EXAMPLES_LOGIN, AgentName, Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.core.owners import owner_groups
 from leaderboard.core.store import write_atomically
-from leaderboard.planning.admitted_work import AdmissionContext
+from leaderboard.planning.admission_rules import AdmissionContext
 from leaderboard.ratings.rated_duels import validation_fault
 from leaderboard.visibility import hidden_tasks, is_anonymous
 from scripts.console import OK, CommandError, say

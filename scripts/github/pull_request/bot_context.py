@@ -9,9 +9,9 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
 from leaderboard.build_standings import RecordedLeaderboard
 from leaderboard.comments.comment_states import CommentContext
+from leaderboard.core.eligibility import without_quarantined
 from leaderboard.core.entry import Entry
-from leaderboard.core.exclusions import without_quarantined
-from leaderboard.planning.admitted_work import authors_by_owner, tasks_by_name
+from leaderboard.planning.admission_rules import authors_by_owner, tasks_by_name
 from scripts.console import USAGE, CommandError
 from scripts.git.beacons import VersionOrigins, known_origins
 from scripts.git.git_repository import GitRepository

@@ -8,7 +8,7 @@ from evaluator.model.config.challenge import Challenge
 from leaderboard.build_standings import RecordedLeaderboard
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant
-from leaderboard.planning.admitted_work import evaluated_versions, phase_refusal, refused_entries
+from leaderboard.planning.admission_rules import evaluated_versions, phase_refusal, refused_entries
 from leaderboard.planning.evaluation_quota import QuotaAccounts, QuotaExhausted
 from leaderboard.planning.refusal_reasons import PhaseRefusalKind, Reason, SubmissionsEnded, reason_in_words
 from leaderboard.text.format import format_utc

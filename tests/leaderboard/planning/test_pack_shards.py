@@ -2,6 +2,7 @@
 
 import random
 import statistics
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -26,12 +27,12 @@ from leaderboard.planning.pack_shards import (
 from tests.leaderboard import make
 from tests.leaderboard.make import challenge, entry, result
 
-CAPACITY = Capacity()
+CAPACITY = Capacity(at_once=20, shard_seconds=900)
 
 
 @given(st.lists(st.floats(0, 4000), max_size=300), st.integers(1, 200), st.integers(1, 40))
 def test_every_evaluation_is_packed_once_or_left(seconds: list[float], shards: int, at_once: int) -> None:
-    packing = pack_longest_first(seconds, Capacity(shards=shards, at_once=at_once))
+    packing = pack_longest_first(seconds, replace(CAPACITY, shards=shards, at_once=at_once))
     packed = [index for shard in packing.shards for index in shard]
 
     assert sorted([*packed, *packing.left]) == list(range(len(seconds)))
@@ -42,7 +43,7 @@ def test_every_evaluation_is_packed_once_or_left(seconds: list[float], shards: i
 
 @given(st.lists(st.floats(0.1, 450), min_size=1, max_size=400), st.integers(1, 20))
 def test_no_shard_is_given_more_than_its_time(seconds: list[float], shards: int) -> None:
-    packing = pack_longest_first(seconds, Capacity(shards=shards))
+    packing = pack_longest_first(seconds, replace(CAPACITY, shards=shards))
 
     assert max(packing.loads) <= 900 * 1.0001
 
@@ -50,7 +51,7 @@ def test_no_shard_is_given_more_than_its_time(seconds: list[float], shards: int)
 @given(st.lists(st.tuples(st.floats(0, 2000), st.integers(0, 30)), max_size=200), st.integers(1, 40))
 def test_whoever_must_be_alone_shares_no_shard(work: list[tuple[float, int]], shards: int) -> None:
     owners = [owner for _, owner in work]
-    packing = pack_by_group([each for each, _ in work], Capacity(shards=shards), owners)
+    packing = pack_by_group([each for each, _ in work], replace(CAPACITY, shards=shards), owners)
     packed = [index for shard in packing.shards for index in shard]
 
     assert sorted([*packed, *packing.left]) == list(range(len(work)))

@@ -15,8 +15,8 @@ from evaluator.host.loading.yaml_loader import parse_challenge, parse_moderation
 from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.moderation import Moderation, Quarantine
 from evaluator.model.sealed_fields import SealedPart
+from leaderboard.core.eligibility import quarantine_of, with_quarantines
 from leaderboard.core.entry import Entry
-from leaderboard.core.exclusions import quarantine_of, with_quarantines
 from leaderboard.core.store import ResultStore
 from leaderboard.pages.agent.agent_page import render_agent_pages
 from leaderboard.pages.render_pages import render_pages

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.planning.admitted_work import refused_entries
+from leaderboard.planning.admission_rules import refused_entries
 from scripts.git.main_entries import read_entries
 from scripts.repository.checkout import Checkout
 from scripts.standings.admission_context import admission_context

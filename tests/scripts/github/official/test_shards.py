@@ -117,7 +117,7 @@ def test_the_traces_of_a_round_fit_the_disk_of_its_publish_whatever_agents_do(tm
     taken = sum(map(len, work.packing.shards))
     assert 0 < taken < 100
     assert taken + len(work.packing.left) == len(work.items) == 100
-    assert taken * one_trace < Capacity().trace_bytes
+    assert taken * one_trace < Capacity(at_once=20, shard_seconds=900).trace_bytes
 
 
 def test_an_excluded_entry_is_not_played(board: Clone, tmp_path: Path) -> None:

@@ -9,10 +9,7 @@ from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.parse import Record
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import PREVIEW_BEACON, Tier
-from leaderboard.core.entry import AgentName, Entry
-
-# The owner of the example agents: only those named as baselines are part of an official leaderboard.
-EXAMPLES_LOGIN = "local"
+from leaderboard.core.entry import EXAMPLES_LOGIN, AgentName, Entry
 
 
 @dataclass(frozen=True, kw_only=True)

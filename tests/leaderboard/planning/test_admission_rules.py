@@ -10,7 +10,7 @@ from evaluator.model.config.people import Ban, CustomField, People
 from evaluator.model.config.phase import Phase
 from evaluator.model.config.submission import Submission
 from leaderboard.core.owners import participant_faults, team_conflicts
-from leaderboard.planning.admitted_work import AdmissionContext, admit_work
+from leaderboard.planning.admission_rules import AdmissionContext, admit_work
 from leaderboard.planning.missing_work import MeasurementContext
 from leaderboard.planning.refusal_reasons import reason_in_words
 from tests.leaderboard.make import challenge, digest, entry, result, task

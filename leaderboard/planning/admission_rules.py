@@ -9,8 +9,8 @@ from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.phase import Phase, PhaseState
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
+from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
-from leaderboard.core.exclusions import is_official
 from leaderboard.core.owners import (
     Banned,
     ParticipantFault,

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -75,13 +76,16 @@ class Scene:
 
     def push(self, files: Mapping[str, bytes | None], number: int = 7, author: str = "alice") -> str:
         """Somebody pushes a commit on main's tip to his fork; his pull request then stands there."""
-        fork = Clone(self.place / f"fork-{number}")
+        fork, origin = Clone(self.place / f"fork-{number}"), self.place / "origin.git"
         if not fork.path.exists():
-            git(self.place, "clone", "-q", str(self.place / "origin.git"), str(fork.path))
-        git(fork.path, "fetch", "-q", "origin", "main")
-        fork.switch(git(fork.path, "rev-parse", "FETCH_HEAD"))
-        sha = fork.commit(files, f"agent of {author}")
-        git(fork.path, "push", "-q", "--force", "origin", f"{sha}:refs/pull/{number}/head")
+            # Like forks on GitHub, it shares its objects with the repository.
+            git(self.place, "init", "-q", str(fork.path))
+            shutil.rmtree(fork.path / ".git" / "objects")
+            (fork.path / ".git" / "objects").symlink_to(origin / "objects")
+        main = git(origin, "rev-parse", "refs/heads/main")
+        fork.switch(main)
+        sha = fork.commit(files, f"agent of {author}", (main,))
+        git(origin, "update-ref", f"refs/pull/{number}/head", sha)
         branch, fork_id = f"branch-{number}", 2000 + number
         pull = PullRequest(number, author, sha, branch=branch, fork_id=fork_id)
         self.world.pulls[number] = pull

@@ -73,9 +73,10 @@ def xml(text: str) -> str:
     return _ESCAPED.sub(lambda match: _XML[match.group()], _NOT_XML.sub("\ufffd", shown))
 
 
+# BibTeX counts braces, also those behind a backslash: one of them alone would end a field, or the whole entry.
 _ESCAPES = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}",
+    "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
 }  # fmt: skip
 
 

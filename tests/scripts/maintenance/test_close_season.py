@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tarfile
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -450,7 +451,21 @@ def test_names_with_special_letters_are_cited_without_harm() -> None:
 
     assert yaml.safe_load(citation.cff())["title"] == 'a" \\ {$%#^~}, season 1'
     assert yaml.safe_load(citation.cff())["authors"] == [{"name": "x: [y]"}]
-    assert r"\textbackslash{} \{\$\%\#\textasciicircum{}\textasciitilde{}\}" in citation.bibtex()
+    assert r"\textbackslash{} \textbraceleft{}\$\%\#\textasciicircum{}\textasciitilde{}" in citation.bibtex()
+
+
+@pytest.mark.parametrize("title", ["Hold the {", "Hold } it", '}}, author = "Somebody else", title = {{x'])
+def test_a_brace_in_a_title_ends_no_field_of_a_citation(title: str) -> None:
+    """BibTeX counts braces, also those behind a backslash."""
+    challenge = Challenge.model_validate({"title": title, "season": "1", "tasks": [{"id": "t"}]})
+
+    first, *fields, last = Citation(challenge=challenge, by="x", date="2026-05-01").bibtex().splitlines()
+
+    assert (first, last) == (f"@misc{{{first[6:-1]},", "}")
+    for field in fields:
+        value = field.partition(" = ")[2].removesuffix(",")
+        open_braces = list(accumulate((letter == "{") - (letter == "}") for letter in value))
+        assert open_braces.index(0) == len(value) - 1, field
 
 
 def test_a_person_of_a_sealed_season_is_erased_in_the_season_after_its_reveal(clone: Path) -> None:

@@ -6,8 +6,8 @@ expect. gVisor has its own /proc and /sys, and needs none of this.
 
 What no engine can hide: `/proc/self/mountinfo`, `/proc/cpuinfo`, the system call sysinfo, clocks, how long things take,
 `softnet_stat`, `sockstat`, `protocols` and `stat/rt_cache` in `/proc/PID/net`, which count the packets, TCP sockets and
-looked-up routes of the machine, and `smaps`, `numa_maps` and `pagemap`, which show whether another process has mapped the
-same page of a file.
+looked-up routes of the machine, and `smaps`, `smaps_rollup`, `numa_maps` and `pagemap`, which show whether another process
+has mapped the same page of a file.
 """
 
 import os

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from scripts.console import CommandError
-from scripts.github.official import plan_shards, start_official_run
+from scripts.github import start_official_run
+from scripts.github.official import plan_shards
 from scripts.github.official.plan_shards import PlannedShards
 from scripts.github.official.round_work import OfficialRun, planned_runtime_digest
 from scripts.github.pull_request import announce_official_scores

@@ -80,6 +80,7 @@ class Scene:
         if not fork.path.exists():
             # Like forks on GitHub, it shares its objects with the repository.
             git(self.place, "init", "-q", str(fork.path))
+            git(fork.path, "remote", "add", "origin", str(origin))
             shutil.rmtree(fork.path / ".git" / "objects")
             (fork.path / ".git" / "objects").symlink_to(origin / "objects")
         main = git(origin, "rev-parse", "refs/heads/main")

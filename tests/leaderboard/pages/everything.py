@@ -1,8 +1,8 @@
 """All pages of a leaderboard as sources, including those of agents."""
 
 from leaderboard.core.standings import Standings
-from leaderboard.pages import render_pages
-from leaderboard.pages.agent import agent_page, agent_page_shell
+from leaderboard.pages import agent_page_shell, render_pages
+from leaderboard.pages.agent import agent_page
 from leaderboard.site_context import SiteContext
 
 

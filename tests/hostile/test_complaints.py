@@ -7,6 +7,7 @@ import socket
 import struct
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -158,10 +159,14 @@ def test_promised_length_is_never_allocated(ends: tuple[ByteStream, socket.socke
     stream, theirs, stdio = ends
     theirs.sendall(wrapped(wire.HEADER.pack(0xFFFFFFFF, wire.Op.ERROR) + bytes(100), stdio))
 
+    tracemalloc.start()
     with pytest.raises(AgentFault) as caught:
         read_body(stream, wire.Op.ACTIONS, 8, time.monotonic() + 5)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
 
     assert caught.value.verdict is Verdict.PROTOCOL_ERROR
+    assert most < 1 << 20
 
 
 def test_socket_can_lie_deeper_than_an_address_is_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,22 @@ def test_nothing_that_the_engine_hides_is_shown() -> None:
     assert set(hidden_paths(Path("/nowhere"))) >= set(OF_THE_ENGINE.split())
 
 
+# What SECURITY.md says is not shown, but for the load and the interrupts of each processor, which a text of ours stands for.
+PROMISED = """
+    /proc/sys/kernel/random/boot_id /proc/cmdline /proc/diskstats /proc/partitions /sys/block /proc/interrupts /proc/softirqs
+    /proc/pressure /proc/locks /proc/devices /sys/dev
+"""
+
+
+def test_what_is_promised_not_to_be_shown_is_hidden(tmp_path: Path) -> None:
+    pages = tmp_path / "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages"
+    pages.mkdir(parents=True)
+
+    hidden = {*hidden_paths(tmp_path), *replacement_files(Limits())}
+
+    assert hidden >= {*PROMISED.split(), "/proc/loadavg", "/proc/stat", f"/{pages.relative_to(tmp_path)}"}
+
+
 def test_there_are_no_terminals() -> None:
     assert "/dev/pts" in hidden_paths(Path("/nowhere"))
 

@@ -132,17 +132,20 @@ def _say_what_to_do(checkout: Checkout, quarantine: Quarantine, hidden: Sequence
         say(f"  {hidden_record.name}")
     owners = {login.casefold() for hidden_record in hidden for login in hidden_record.owners}
     numbers = sorted({number for name, number in pull_numbers_by_agent(checkout.root).items() if name.login in owners})
-    say("Next:")
-    say(f"1. Commit {MODERATION_FILE} on main: from then on nobody sees these results ranked. Nothing is deleted.")
-    if quarantine.replay:
-        say("2. Once the cause is mended: the next official run replays them; 'pullrank plan --explain' lists them.")
     authors = ", ".join(f"@{login}" for login in _authors(hidden)) or "nobody: only examples are hidden"
     comments = f", in the comments of {', '.join(f'#{number}' for number in numbers)}" if numbers else ""
-    say(f"3. The bot tells the authors{comments}: {authors}.")
-    say("4. Rotate what a hole or a bad machine could have read:")
-    for line in secrets_to_rotate(sealed=bool(checkout.challenge.sealed)):
-        say(f"   - {line}")
-    say("5. When all is replayed and checked: 'pullrank quarantine --lift', and commit.")
+    secrets = "".join(f"\n   - {line}" for line in secrets_to_rotate(sealed=bool(checkout.challenge.sealed)))
+    replay = "Once the cause is mended: the next official run replays them; 'pullrank plan --explain' lists them."
+    steps = [
+        f"Commit {MODERATION_FILE} on main: from then on nobody sees these results ranked. Nothing is deleted.",
+        *([replay] if quarantine.replay else []),
+        f"The bot tells the authors{comments}: {authors}.",
+        f"Rotate what a hole or a bad machine could have read:{secrets}",
+        f"When all is {'replayed and ' if quarantine.replay else ''}checked: 'pullrank quarantine --lift', and commit.",
+    ]
+    say("Next:")
+    for number, step in enumerate(steps, 1):
+        say(f"{number}. {step}")
 
 
 def secrets_to_rotate(*, sealed: bool) -> list[str]:

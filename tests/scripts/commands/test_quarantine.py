@@ -1,6 +1,7 @@
 """A drill for the day when something went wrong: results are hidden, named, replayed and shown again."""
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -155,6 +156,14 @@ def test_of_one_owner_everything_is_hidden_and_replayed_only_where_asked(board: 
     assert run(board, "quarantine", "--lift", "--login", "bob")[0] == 0
     (left,) = parse_moderation((board / "moderation.yml").read_bytes()).quarantines
     assert left.image == GOOD
+
+
+@pytest.mark.parametrize(("more", "count"), [((), 5), (("--no-replay",), 4)])
+def test_what_comes_next_is_numbered_without_a_gap(board: Path, more: tuple[str, ...], count: int) -> None:
+    _, _, err = run(board, "quarantine", "--since", "main", "--login", "bob", *more, *WHY)
+
+    assert re.findall(r"^(\d)\. ", err, re.MULTILINE) == [str(number) for number in range(1, count + 1)]
+    assert ("replay" in err.partition("Next:")[2]) == (not more)
 
 
 @pytest.mark.parametrize(

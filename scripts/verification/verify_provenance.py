@@ -249,7 +249,7 @@ class MainHistory:
         commit = record.provenance.commit or ""
         position_and_time = self._commits.get(commit)
         if position_and_time is None:
-            yield f"commit {commit[:12]}, which it says was evaluated, is not on main; if this clone is old, pull main"
+            yield f"commit {commit[:12]}, which it says was evaluated, is {self._where_else(commit)}"
             return
         if position_and_time[0] < self._commits[beacon][0]:
             yield f"commit {commit[:12]}, which it says was evaluated, does not hold the version yet"
@@ -276,6 +276,16 @@ class MainHistory:
             yield f"{fault} at commit {commit[:12]}"
         if secret_hash(record.beacon) is not None and rules.sealed_beacon != record.beacon:
             yield f"challenge.yml at commit {commit[:12]} seals the season with another secret"
+
+    def _where_else(self, commit: str) -> str:
+        """Where a commit is that main does not have by first parents, and what to do."""
+        with suppress(GitError, ValueError):
+            if self._clone.merge_bases(commit, self._main) == [commit]:
+                return (
+                    "on main as a second parent only: main was moved to a branch that had merged it, so all that came "
+                    "since then has other seeds; move main back"
+                )
+        return "not on main; if this clone is old, pull main"
 
     def _read_measurement_version(self, commit: str) -> int | None:
         """The number of the rules that the evaluator at a commit measures by; None where it holds no evaluator."""

@@ -891,6 +891,23 @@ def claimed(board: Clone, beacon: str, commit: str = "") -> tuple[str, ...]:
     return (*found.faults, *([found.stale] if found.stale else []))
 
 
+def test_whoever_verifies_is_told_that_main_was_moved_to_a_branch_that_had_merged_it(board: Clone) -> None:
+    began = board.head
+    first = board.commit(agent_files("alice"))
+    assert claimed(board, first) == ()
+    board.switch(began)
+    own = board.commit(agent_files("mallory", source=copy(2)))
+
+    board.switch(first)
+    files = agent_files("mallory", source=copy(2))
+    board.commit(files, parents=(first, own))  # as GitHub merges
+    assert claimed(board, first, commit=first) == ()
+    board.switch(first)
+    board.commit(files, parents=(own, first))  # as a branch that is brought up to date, and main moved to it
+    (fault,) = claimed(board, first, commit=first)
+    assert "is on main as a second parent only: main was moved to a branch that had merged it" in fault
+
+
 def test_a_record_has_the_seeds_of_a_stay_or_of_the_end_and_no_others(board: Clone) -> None:
     first = board.commit(agent_files("alice"))
     away = board.commit(agent_files("alice", source=copy(2)))

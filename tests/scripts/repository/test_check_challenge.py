@@ -306,6 +306,13 @@ def test_a_missing_environment_is_named_with_its_task_once(tmp_path: Path) -> No
     assert fault.count("task gone") == 1
 
 
+@pytest.mark.parametrize(("env", "is_changed"), [("BipedalWalker-v3", True), ("LunarLander-v3", False)])
+def test_a_used_environment_that_differs_after_some_episodes_is_named(tmp_path: Path, env: str, is_changed: bool) -> None:
+    faults = host_faults(board(tmp_path, "reused", f"  - {{id: used, env: {env}, reusable: true}}\n"))
+
+    assert [f"an episode of {env} changes the next one at step" in fault for fault in faults] == [True] * is_changed
+
+
 WRONG_ANSWERS = {
     "four values": ("return self.start.copy(), 1.0, {}, {}", "step returned 4 values; it must return observation, reward, "),
     "no values": ("return", "step returned None; it must return observation, reward, "),

@@ -19,7 +19,7 @@ fi
 endef
 
 # What takes too long for every change, in parts; PART names one.
-NIGHTLY := attacks faults fuzz soak load image audit zensical
+NIGHTLY := attacks faults extras fuzz soak load image audit zensical
 LOCKS := $(wildcard requirements/*.txt evaluator/requirements.txt evaluator/extras/*.txt)
 
 .PHONY: help demo test check act nightly $(NIGHTLY:%=nightly-%) lint audit zensical bench fuzz dev site probe here runtime gvisor image sbom recorded \
@@ -73,6 +73,9 @@ nightly-attacks: $(VENV)/dev.done # each attack under every sandbox
 
 nightly-faults: $(VENV)/dev.done # a kill at every named point
 	@PULLRANK_ALL_FAULTS=1 $(BIN)/python -m pytest -n auto tests/faults $(ARGS)
+
+nightly-extras: $(VENV)/dev.done # what agents with torch and stable-baselines3 do, in full
+	@PULLRANK_ALL_EXTRAS=1 PULLRANK_REQUIRE_EXTRAS=1 $(BIN)/python -m pytest tests/docker/test_extras.py $(ARGS)
 
 nightly-fuzz: fuzz
 

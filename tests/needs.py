@@ -22,3 +22,14 @@ def node() -> str:
 def without_gvisor() -> NoReturn:
     """For where the engine has no gVisor."""
     lacking("gVisor: the engine has no runtime runsc", "GVISOR")
+
+
+def is_every_night(part: str) -> bool:
+    """Whether `make nightly PART=…` runs these tests, which asks for all of that part."""
+    return os.environ.get(f"PULLRANK_ALL_{part.upper()}") == "1"
+
+
+def every_night(part: str) -> pytest.MarkDecorator:
+    """For a test that takes too long for every change."""
+    reason = f"takes too long for every change; 'make nightly PART={part}' runs it"
+    return pytest.mark.skipif(not is_every_night(part), reason=reason)

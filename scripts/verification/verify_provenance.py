@@ -18,6 +18,7 @@ from evaluator.model.records.stored_record import PREVIEW_BEACON, Tier, may_lie_
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.sealed_fields import secret_hash
 from leaderboard.core.entry import AgentName
+from scripts.console import CommandError
 from scripts.git.folder_history import FolderHistory, FolderState, VersionStay, commit_times
 from scripts.git.git_repository import OBJECT_NAME, GitError, GitRepository
 from scripts.git.main_entries import rules_at
@@ -279,7 +280,7 @@ class MainHistory:
 
     def _where_else(self, commit: str) -> str:
         """Where a commit is that main does not have by first parents, and what to do."""
-        with suppress(GitError, ValueError):
+        with suppress(CommandError):  # what a record names may be no commit
             if self._clone.merge_bases(commit, self._main) == [commit]:
                 return (
                     "on main as a second parent only: main was moved to a branch that had merged it, so all that came "

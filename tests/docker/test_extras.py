@@ -28,6 +28,7 @@ from tests.docker.extras import torch_index
 from tests.evaluations import evaluate, folder, on_the_same_seeds, order
 from tests.evaluator import foreign_agents
 from tests.hostile.arena import base
+from tests.needs import every_night
 
 pytestmark = pytest.mark.docker
 TASK = Task(id="CartPole-v1", env="CartPole-v1", episodes=4)
@@ -134,6 +135,8 @@ MODELS: dict[str, tuple[str, str, dict[str, object]]] = {
     "TD3": ("TD3", "Pendulum-v1", OFF_POLICY),
     "DDPG": ("DDPG", "Pendulum-v1", OFF_POLICY),
 }
+# What every change plays.
+USUAL = ("PPO", "SAC")
 # Trains and saves them in the image that loads them.
 MAKER = """
 import base64, io, json, sys
@@ -186,6 +189,7 @@ def with_model(model: bytes) -> SubmissionFolder:
     return folder("", foreign_agents.manifest("sb3", "model.zip"), **{"model.zip": model})
 
 
+@pytest.mark.parametrize("container", ["docker", pytest.param("gvisor", marks=every_night("extras"))], indirect=True)
 def test_a_model_of_stable_baselines3_plays(container: SelectedSandbox, models: dict[str, bytes]) -> None:
     submission = with_model(models["PPO"])
     result = played(container, submission).result
@@ -197,7 +201,7 @@ def test_a_model_of_stable_baselines3_plays(container: SelectedSandbox, models: 
     assert played(container, submission).result.returns == result.returns
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [one if one in USUAL else pytest.param(one, marks=every_night("extras")) for one in MODELS])
 def test_a_model_of_every_algorithm_plays_what_it_plays_where_it_was_saved(
     name: str, models: dict[str, bytes], docker: SelectedSandbox
 ) -> None:
@@ -246,6 +250,7 @@ def test_the_algorithm_is_read_from_the_zip(name: str, models: dict[str, bytes],
     assert sb3.algorithm(tmp_path / "model.zip") == MODELS[name][0].replace("DDPG", "TD3")
 
 
+@every_night("extras")
 def test_the_example_of_ppo_learns(docker: SelectedSandbox, with_torch: None) -> None:
     """Its image is larger than a first look should wait for, so `make demo` leaves it out and it is run here."""
     task = read_challenge(ROOT / "challenge.yml").task("CartPole-v1-from-scratch")
@@ -333,6 +338,7 @@ TORCH_PROFILES: tuple[dict[str, str], ...] = (
 )
 
 
+@every_night("extras")
 def test_torch_has_one_dialect_when_pinned(
     docker: SelectedSandbox, monkeypatch: pytest.MonkeyPatch, with_torch: None
 ) -> None:
@@ -353,6 +359,7 @@ class Agent:
 """
 
 
+@pytest.mark.parametrize("container", ["docker", pytest.param("gvisor", marks=every_night("extras"))], indirect=True)
 def test_an_agent_that_draws_from_torch_chooses_the_same_again(container: SelectedSandbox, with_torch: None) -> None:
     submission = folder(TORCH_DRAWS, b"name: Test\nalgorithm: none\nextras: [torch]\n")
     one, other = (played(container, submission) for _ in range(2))

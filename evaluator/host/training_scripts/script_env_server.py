@@ -148,6 +148,7 @@ class RemoteEnvServer:
         self._encoder = offer.gym_task.encoder()
         self._decoder = offer.gym_task.decoder()
         self._slots: dict[int, EnvSlot] = {}
+        self._made = 0
         self._next = 0
         self._closed: dict[int, ScriptEpisode] = {}
         self._begun = 0
@@ -231,6 +232,7 @@ class RemoteEnvServer:
             slot = self._slots.pop(handle)
             self._abandon(slot)
             if slot.environment is not None:
+                self._made -= 1
                 slot.environment.close()
         return wire.frame(wire.Op.RELEASED)
 
@@ -279,7 +281,9 @@ class RemoteEnvServer:
         """Begin the next episode in a slot; returns its first observation."""
         self._abandon(slot)
         if slot.environment is None or not self._gym_task.task.reusable:
-            if slot.environment is not None:
+            if slot.environment is None:
+                self._made += 1
+            else:
                 slot.environment.close()
             slot.environment = self._gym_task.make()
             slot.step = slot.environment.step
@@ -292,10 +296,9 @@ class RemoteEnvServer:
 
     def _check_memory(self) -> None:
         """Raise AgentFault where many open environments take too much: a referee that is killed would leave no record."""
-        made = sum(slot.environment is not None for slot in self._slots.values())
-        if made > FEW_ENVIRONMENTS and (more := own_memory_bytes() - self._memory) > MAX_ENVIRONMENT_BYTES:
-            words = f"{made} open environments take {more // MIB} MiB of the referee's {MAX_ENVIRONMENT_BYTES // MIB} MiB"
-            raise AgentFault(Verdict.OUT_OF_MEMORY, f"{words}; open fewer at once")
+        if self._made > FEW_ENVIRONMENTS and (more := own_memory_bytes() - self._memory) > MAX_ENVIRONMENT_BYTES:
+            words = f"{self._made} open environments take {more // MIB} MiB of the referee's"
+            raise AgentFault(Verdict.OUT_OF_MEMORY, f"{words} {MAX_ENVIRONMENT_BYTES // MIB} MiB; open fewer at once")
 
     def _open(self, observation: list[bytes]) -> ScriptRecorder:
         """The recorder of a new episode; called in the order of starting."""

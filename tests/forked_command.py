@@ -5,6 +5,7 @@ environment, signals and exit are those of a command that was started, and so is
 """
 
 import atexit
+import contextlib
 import functools
 import gc
 import importlib
@@ -114,12 +115,13 @@ def _pass_on(calls: socket.socket) -> None:
             try:
                 ours = _is_our_code(Path(json.loads(request)["checkout"]))
                 answer = str(_exit_code(request, streams, timeout=900)) if ours else "other code"
-            except (RuntimeError, TimeoutError):
+            except (RuntimeError, OSError, ValueError):  # what failed here fails the caller, and the next call is answered
                 traceback.print_exc()
                 answer = ""
             for stream in streams:
                 os.close(stream)
-            caller.send(answer.encode())
+            with contextlib.suppress(OSError):  # the caller may have been killed
+                caller.send(answer.encode())
 
 
 def _is_our_code(checkout: Path) -> bool:

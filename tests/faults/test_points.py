@@ -1,6 +1,5 @@
 """A run that is killed at a named point: run again, it completes; nothing is lost, doubled or left."""
 
-import os
 import shutil
 from pathlib import Path
 
@@ -9,8 +8,9 @@ import pytest
 from tests.faults import report
 from tests.faults.disturb import disturb
 from tests.faults.points import POINTS, FaultPoint
+from tests.needs import is_every_night
 
-ALL = os.environ.get("PULLRANK_ALL_FAULTS") == "1"
+ALL = is_every_night("faults")
 CHOSEN = [point for point in POINTS if point.usual or ALL]
 
 

@@ -23,6 +23,7 @@ from evaluator.model.config.limits import Limits, SubmissionLimits
 from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.records.stored_record import Tier
 from tests.hostile.catalogue import AGENTS
+from tests.needs import is_every_night
 
 # Large enough for a machine that is busy elsewhere; an attack that is to run into a limit names a smaller one.
 LIMITS = {"memory_mib": 128, "tmpfs_mib": 64, "cpu_seconds": 6, "answer_seconds": 10, "start_seconds": 60, "log_kib": 64}
@@ -62,7 +63,7 @@ def sandboxes_for(also: tuple[str, ...]) -> tuple[str, ...]:
 
     `PULLRANK_ALL_ATTACKS=1` asks for all; without it only some are played in gVisor, which starts slower.
     """
-    every = ("gvisor",) if os.environ.get("PULLRANK_ALL_ATTACKS") == "1" else ()
+    every = ("gvisor",) if is_every_night("attacks") else ()
     return tuple(dict.fromkeys(("docker", *also, *every)))
 
 

@@ -105,7 +105,8 @@ def test_the_mean_over_tasks_is_rliables():
     def stratified(sample):
         return sample[chance.integers(0, len(sample), len(sample))]
 
-    drawn = [np.mean([u_share(stratified(a), stratified(b)) for a, b in tasks]) for _ in range(2000)]
+    drawn = [np.mean([share_above(stratified(a), stratified(b)) for a, b in tasks]) for _ in range(2000)]
+    assert [share_above(a, b) for a, b in tasks] == pytest.approx([u_share(a, b) for a, b in tasks])
     assert found.probability == pytest.approx(np.mean([u_share(a, b) for a, b in tasks]))
     assert [found.low, found.high] == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.006)
 
@@ -113,6 +114,11 @@ def test_the_mean_over_tasks_is_rliables():
 def u_share(a, b):
     """rliable's probability of improvement on one task."""
     return stats.mannwhitneyu(a, b).statistic / len(a) / len(b)
+
+
+def share_above(a, b):
+    """The same, without the p-value, which takes most of scipy's time."""
+    return (np.sign(a[:, np.newaxis] - b).mean() + 1) / 2
 
 
 def test_the_mean_of_one_task_is_that_task():

@@ -20,7 +20,7 @@ from leaderboard.core.standings import FinalDraws, Standings, without_late_draws
 from leaderboard.core.version_folders import VersionFolders, version_folders
 from leaderboard.planning.evaluation_quota import QuotaAccounts
 from leaderboard.ratings.build_game_standings import build_game_standings
-from leaderboard.scoring.build_task_standings import FinalPlaces, partition_results, task_standings
+from leaderboard.scoring.build_task_standings import FinalVersions, partition_results, task_standings
 from leaderboard.scoring.overall import begin_interquartile_means, overall_rows, overall_samples
 from leaderboard.scoring.ranking import name_order
 from leaderboard.scoring.score_all import score_all
@@ -49,7 +49,7 @@ def build_standings(
         moderation: which agents are excluded: listed, never ranked.
         duels: everything recorded of the games, under the same conditions.
         tried_records: further records that do not rank, such as those in quarantine; they still count as tries.
-        final: after the end of submissions the draws that alone rank, as `FinalPlaces` says.
+        final: after the end of submissions the draws that alone rank, as `FinalVersions` says.
         with_iqm: whether the overall rows have their interquartile means, which rank nobody and take most of the time.
     """
     entries = tuple(sorted(entries, key=name_order))
@@ -59,8 +59,8 @@ def build_standings(
     folders, groups = version_folders(entries), owner_groups(without_excluded_teams(entries, moderation), tried_records)
     counted, tried = (_by_task(challenge, records, folders) for records in (results, tried_records))
     recorded = {task.id: _under_its_settings(task, counted[task.id]) for task in challenge.solo_tasks}
-    places = FinalPlaces(groups, eligible.ranking, recorded, final.beacon) if final else None
-    partition = partial(partition_results, official=official, final=places)
+    chosen = FinalVersions(groups, eligible.ranking, recorded, final.beacon) if final else None
+    partition = partial(partition_results, official=official, final=chosen)
     partitioned = [
         partition(task, eligible, recorded[task.id], _owner_tries(groups, tried[task.id])) for task in challenge.solo_tasks
     ]
@@ -68,7 +68,7 @@ def build_standings(
     samples = overall_samples(scored, measured)
     with begin_interquartile_means(scored, measured) if with_iqm else nullcontext() as interquartile_means:
         tasks = tuple(map(task_standings, partitioned, measured))
-        overall = overall_rows(tasks, samples, places.overall(challenge.solo_tasks) if places else {}, interquartile_means)
+        overall = overall_rows(tasks, samples, chosen.overall(challenge.solo_tasks) if chosen else {}, interquartile_means)
     build_game = partial(
         build_game_standings, official=official, moderation=moderation, season=challenge.season,
         baselines=challenge.baselines, final_beacon=final.beacon if final else None, tried_records=tried_records

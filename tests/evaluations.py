@@ -16,8 +16,9 @@ from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sand
 from evaluator.host.seeds.derived_seeds import agent_seeds, episode_seeds
 from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
 from evaluator.host.solo.referee import EpisodeSpec, SoloSetup, play_episodes
-from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import SubmissionFile
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.stored_record import Tier

@@ -11,7 +11,7 @@ from evaluator.model.records.verdict import Verdict
 from leaderboard.api.api_inputs import ApiInputs
 from leaderboard.core.entry import AgentName
 from leaderboard.core.game_standings import shown_duels
-from leaderboard.health import health
+from leaderboard.evaluation_health import health
 
 # Upper ends in seconds: from an agent that crashes at once to a script's whole budget.
 BUCKETS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 10800.0)

@@ -13,7 +13,7 @@ from leaderboard.api.api_inputs import ApiInputs
 from leaderboard.api.entry_json import Address, ClosedObject, UtcTime, json_fields, links_document
 from leaderboard.api.rank_json import OverallRowJson, overall_improvements, overall_row
 from leaderboard.api.task_leaderboards import MetricJson
-from leaderboard.health import REFUSED_PLAYERS, health
+from leaderboard.evaluation_health import REFUSED_PLAYERS, health
 from leaderboard.scoring.metrics import metrics_of
 from leaderboard.text import format, phases, serialise, urls
 

@@ -168,7 +168,7 @@ def score_chart(row: Report) -> str:
     return text_chart([TextBar(name=name, estimate=e, mark=mark) for name, e, mark in shown if e], row.decimals)
 
 
-def fault_place(result: Result) -> tuple[str, int] | None:
+def fault_location(result: Result) -> tuple[str, int] | None:
     """File and line that the message names. The agent wrote the message, so both may be false."""
     place = _FAULT_PLACE.fullmatch(result.message)
     if not place or ".." in place["file"]:

@@ -138,8 +138,8 @@ def _environment() -> Environment:
         preview_headline=phrases.preview_headline, official_headline=phrases.official_headline,
         quantity=_trusted(format.quantity), rows=_rows, failures=_failures, log=_log, more=_more, line_url=_line_url,
         page_url=_page_url, decisive_episode=_decisive_episode, link_words=phrases.link_words, link_code=phrases.link_code,
-        preview_command=phrases.preview_command, verify_command=phrases.verify_command, fault_place=phrases.fault_place,
-        rated=phrases.rated_players, refused=phrases.refused_players,
+        preview_command=phrases.preview_command, verify_command=phrases.verify_command,
+        fault_location=phrases.fault_location, rated=phrases.rated_players, refused=phrases.refused_players,
         players_without_opponents=phrases.players_without_opponents, won_drawn_lost_bar=phrases.won_drawn_lost_bar,
         any_unsigned_score=phrases.any_unsigned_score, any_unsigned_player=phrases.any_unsigned_player,
     )  # fmt: skip

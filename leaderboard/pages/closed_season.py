@@ -33,7 +33,7 @@ class SeasonSummary:
     """The secret of a sealed season."""
 
 
-def season_page(standings: Standings, freeze: SeasonSummary) -> str:
+def season_page(standings: Standings, summary: SeasonSummary) -> str:
     """The page of a closed season as Markdown."""
     template = template_environment().get_template("closed_season.md.jinja")
-    return template.render(standings=standings, challenge=standings.challenge, freeze=freeze, few=SEASON_ROWS)
+    return template.render(standings=standings, challenge=standings.challenge, summary=summary, few=SEASON_ROWS)

@@ -2,7 +2,7 @@
 
 from leaderboard.comments import sample_comments
 from leaderboard.core.standings import Standings
-from leaderboard.health import health
+from leaderboard.evaluation_health import health
 from leaderboard.history import LeaderboardHistory
 from leaderboard.pages import agent_list, agent_page_shell, duel_page, game_page, home_page, ledger, submit_form, task_page
 from leaderboard.pages.template_renderer import TemplateRenderer
@@ -33,7 +33,7 @@ def render_pages(standings: Standings, context: SiteContext, past: LeaderboardHi
     log = ledger.build_ledger(standings, context)
     pages[urls.LEDGER] = renderer.page(urls.LEDGER, "ledger.md.jinja", log=log)
     pages[urls.COMPARE] = renderer.page(urls.COMPARE, "compare.md.jinja")
-    pages[urls.STATUS] = renderer.page(urls.STATUS, "find_submission.md.jinja")
+    pages[urls.STATUS] = renderer.page(urls.STATUS, "status.md.jinja")
     leads = past.leads()
     pages[urls.TIMELINE] = renderer.page(urls.TIMELINE, "timeline.md.jinja", leads=leads, most=TIMELINE_ROWS)
     pages[urls.ALL_AGENTS] = renderer.page(urls.ALL_AGENTS, "all_agents.md.jinja", lines=agent_list.agent_lines(standings))

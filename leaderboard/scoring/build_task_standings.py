@@ -34,7 +34,7 @@ Superseded = Mapping[AgentName, str]
 """As in `superseded_entries`."""
 
 
-class FinalPlaces:
+class FinalVersions:
     """Which version of an owner holds its place in the final ranks of a season: the one with the best live score.
 
     The final draws take no part in the choice, so that of an owner's versions is one draw, however many stand at the end.
@@ -158,7 +158,7 @@ def partition_results(
     owner_tries: OwnerTries,
     *,
     official: bool,
-    final: FinalPlaces | None,
+    final: FinalVersions | None,
 ) -> PartitionedResults:
     """Partition the entries of a task by what is recorded of them; see `build_standings` for the arguments."""
     superseded = final.of(task) if final else {}

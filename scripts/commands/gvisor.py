@@ -9,7 +9,7 @@ from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
 from scripts.console import OK, OUR_FAULT, CommandError, say
 from scripts.repository.checkout import open_checkout
-from scripts.runs.install_gvisor import RUNSC_VERSION, InstallPlaces, install_gvisor
+from scripts.runs.install_gvisor import RUNSC_VERSION, InstallPaths, install_gvisor
 
 
 def run(
@@ -26,7 +26,7 @@ def run(
         engine = Engine()
         fault = engine.gvisor_fault()
         if fault and install:
-            install_gvisor(InstallPlaces(), engine.gvisor_fault)
+            install_gvisor(InstallPaths(), engine.gvisor_fault)
             say(f"gVisor is installed: runsc {RUNSC_VERSION}.")
             return OK
     except EngineError as error:

@@ -13,7 +13,7 @@ from evaluator.host.seeds.season_secret import SECRET_VARIABLE, new_secret
 from scripts.console import OK, USAGE, CommandError, print_json, say
 from scripts.git.git_repository import Credentials, GitRepository
 from scripts.github.doctor.repository_checks import SEASON_ENVIRONMENT
-from scripts.maintenance.close_season import close_season, frozen_folder, refuse_open_phases, write_final
+from scripts.maintenance.close_season import close_season, closed_season_folder, refuse_open_phases, write_final
 from scripts.maintenance.record_season import record_season
 from scripts.maintenance.reveal_season import reveal_season
 from scripts.options import GITHUB_SERVER, ServerAddress
@@ -108,7 +108,7 @@ def close(
     record_season(checkout, partial(_closed_as, closing), "close", target, now)
     say(f"{closing.results} results verified, {closing.steps:,} steps replayed; season {season} is closed.")
     say(f"Archive: {archive.relative_to(checkout.root)}, SHA-256 {closing.archive_sha256}")
-    say(f"Commit and push: {frozen_folder(checkout).relative_to(checkout.root)} CITATION.cff")
+    say(f"Commit and push: {closed_season_folder(checkout).relative_to(checkout.root)} CITATION.cff")
     say("Then put the archive where it stays, such as a release of this repository.")
     return OK
 
@@ -123,7 +123,7 @@ def reopen(push: Push = False, token: PushToken = "", server: ServerAddress = GI
         raise CommandError(USAGE, f"season {season} is not closed, so there is nothing to reopen")
     target = _target(checkout, push, token, server)
     record_season(checkout, lambda entry: entry.model_copy(update={"closed": None}), "reopen", target, now)
-    folder = frozen_folder(checkout)
+    folder = closed_season_folder(checkout)
     shutil.rmtree(folder, ignore_errors=True)
     say(f"Season {season}, closed at {entry.closed.at}, is open again.")
     say(f"Removed here: {folder.relative_to(checkout.root)}. Commit that.")

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from evaluator.host.loading.submission_folder import assemble, check_name
 from evaluator.host.loading.yaml_loader import LoadError, parse_challenge
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.limits import SubmissionLimits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.identifiers import AGENT, LOGIN
 from leaderboard.core.entry import EXAMPLES_LOGIN, AgentName, Entry
 from leaderboard.core.version_folders import duplicate_fault, without_duplicates
@@ -113,7 +113,7 @@ def _folder_fault(name: AgentName, leaves: list[TreeLeaf], limits: SubmissionLim
         return "is not named <login>/<agent>"
     if any(leaf.mode not in FILE_MODES for leaf in leaves):
         return "holds something else than plain files"
-    if limits.size_fault({leaf.text: leaf.size for leaf in leaves}):
+    if limits.folder_fault({leaf.text: leaf.size for leaf in leaves}):
         return "is larger than the challenge allows"
     try:
         for leaf in leaves:

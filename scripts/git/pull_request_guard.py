@@ -11,8 +11,8 @@ from evaluator.host.loading.submission_folder import POINTER_FAULT, check_name, 
 from evaluator.host.loading.weights_cache import POINTER_BYTES, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.usage import MIB
-from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.identifiers import AGENT, AGENT_RULE, new_agent_fault
 from leaderboard.core.entry import EXAMPLES_LOGIN
 from scripts.git.copied_folders import FoldersByNames, copy_faults
@@ -279,7 +279,7 @@ def _folder_faults(path: str, files: Sequence[TreeLeaf], merged: Sequence[str], 
 
     Faults of the manifest or the entry point are left to the evaluation, as a verdict.
     """
-    if too_large := limits.size_fault({leaf.text.split("/", 3)[-1]: leaf.size for leaf in files}):
+    if too_large := limits.folder_fault({leaf.text.split("/", 3)[-1]: leaf.size for leaf in files}):
         return (too_large,)
     fault = new_names_fault(name for name in merged if name.startswith(f"{path}/"))
     return (_printable(fault),) if fault else ()

@@ -249,7 +249,7 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, even_empty: bool
     verifications = verify_files(challenge, checkout.store, files, quiet=False)
     _refuse_unverified(verifications, season)
     at = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-    folder = frozen_folder(checkout)
+    folder = closed_season_folder(checkout)
     shutil.rmtree(folder, ignore_errors=True)
     built = build_site.build(checkout, official=True)
     shutil.copytree(built, folder, ignore=lambda place, names: _ROOT_ONLY if Path(place) == built else ())
@@ -265,16 +265,16 @@ def close_season(checkout: Checkout, by: str, now: datetime, *, even_empty: bool
         at=at, by=by, results=verified, steps=sum(verification.steps for verification in verifications),
         files_sha256=manifest_sha256, archive_sha256=archive_sha256,
     )  # fmt: skip
-    freeze = SeasonSummary(
+    summary = SeasonSummary(
         at=at, by=by, results=verified, stale=len(verifications) - verified, steps=closing.steps,
         manifest_sha256=manifest_sha256, archive=archive.name, archive_sha256=archive_sha256,
         bibtex=citation.bibtex(), revealed=revealed.secret if revealed else None,
     )  # fmt: skip
-    write_atomically(folder / "summary.md", season_page(recorded_standings(checkout, official=True), freeze).encode())
+    write_atomically(folder / "summary.md", season_page(recorded_standings(checkout, official=True), summary).encode())
     return closing, archive
 
 
-def frozen_folder(checkout: Checkout) -> Path:
+def closed_season_folder(checkout: Checkout) -> Path:
     """Where the pages of the closed season lie."""
     return checkout.root / "site" / "pages" / "seasons" / safe_path_segment(checkout.challenge.season)
 

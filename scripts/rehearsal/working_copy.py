@@ -12,9 +12,9 @@ from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.host.process_owner import scratch_folder
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.people import CustomField, People
 from evaluator.model.config.submission import MANIFEST_NAME, SubmissionKind
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import AGENT, safe_path_segment
 from evaluator.model.records.duel_record import Duel

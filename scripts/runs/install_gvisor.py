@@ -56,7 +56,7 @@ RUNSC_PACKAGES: Mapping[str, RunscPackage] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class InstallPlaces:
+class InstallPaths:
     """Where runsc and the engine's settings lie, and how the engine is told to read them again."""
 
     program: Path = Path("/usr/local/bin/runsc")
@@ -65,7 +65,7 @@ class InstallPlaces:
     packages: Mapping[str, RunscPackage] = field(default_factory=lambda: RUNSC_PACKAGES)
 
 
-def install_gvisor(places: InstallPlaces, fault: Callable[[], str | None]) -> None:
+def install_gvisor(places: InstallPaths, fault: Callable[[], str | None]) -> None:
     """Install runsc and name it in the engine's settings.
 
     `fault`: says what is wrong with the engine's gVisor now.

@@ -34,7 +34,7 @@ CLIPPED_METRIC = "clipped_actions"
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordPlace:
+class RecordLocation:
     """Where a record lies, and the current time."""
 
     path: str
@@ -42,7 +42,7 @@ class RecordPlace:
     now: datetime
 
 
-def provenance_faults(record: Result | Duel, challenge: Challenge, place: RecordPlace) -> Iterator[str]:
+def provenance_faults(record: Result | Duel, challenge: Challenge, place: RecordLocation) -> Iterator[str]:
     """What is wrong in a record's statements about itself, apart from main's history."""
     if not may_lie_at(place.path, record.path(), record.verdict):
         yield f"it lies at {place.path}, but belongs at {record.path()}"

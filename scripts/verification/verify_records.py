@@ -83,7 +83,7 @@ class VerificationJob:
     """The secret of a sealed season, in the official run only."""
     seasons: SeasonFile = field(default_factory=SeasonFile)
     """For the secrets that are published."""
-    place: verify_provenance.RecordPlace | None = None
+    place: verify_provenance.RecordLocation | None = None
     """Where it is recorded; None for a shard's results, whose statements are compared with the request instead."""
 
 
@@ -101,9 +101,9 @@ def verify_files(
     return check_history(verify_jobs(jobs, quiet=quiet, at_once=at_once), challenge, store.results.parent)
 
 
-def _place(store: ResultStore, path: Path, now: datetime) -> verify_provenance.RecordPlace:
+def _place(store: ResultStore, path: Path, now: datetime) -> verify_provenance.RecordLocation:
     relative = path.relative_to(store.results).as_posix().removesuffix(RECORD_ENDING)
-    return verify_provenance.RecordPlace(path=relative, now=now)
+    return verify_provenance.RecordLocation(path=relative, now=now)
 
 
 def check_history(verifications: Iterable[Verification], challenge: Challenge, root: Path) -> list[Verification]:

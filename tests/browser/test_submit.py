@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 from evaluator.host.loading.manifest import manifest_of
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import parse_submission
-from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile
+from evaluator.model.config.submission_limits import SubmissionLimits
 
 ROOT = Path(__file__).parents[2]
 # In place of GitHub's page, which opens in another tab.

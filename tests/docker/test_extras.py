@@ -19,7 +19,8 @@ from evaluator.host.loading.yaml_loader import read_challenge
 from evaluator.host.sandboxes.docker_sandbox import PYTHON
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.solo.evaluate_agent import Evaluation
-from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.records.verdict import Verdict
 from evaluator.sandbox.adapters import sb3

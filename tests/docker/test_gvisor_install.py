@@ -21,7 +21,7 @@ from evaluator.host.errors import SandboxError
 from evaluator.host.sandboxes.select_sandbox import select_sandbox
 from scripts.commands import gvisor
 from scripts.console import OUR_FAULT, CommandError
-from scripts.runs.install_gvisor import RUNSC_PACKAGES, InstallPlaces, RunscPackage, install_gvisor
+from scripts.runs.install_gvisor import RUNSC_PACKAGES, InstallPaths, RunscPackage, install_gvisor
 from scripts.runs.local_evaluator import choose_sandbox
 from tests.needs import without_gvisor
 
@@ -62,9 +62,9 @@ class OwnEngine:
     def engine(self) -> Engine:
         return Engine()
 
-    def places(self, package: RunscPackage) -> InstallPlaces:
+    def places(self, package: RunscPackage) -> InstallPaths:
         reload = ("kill", "-HUP", str(self.process.pid))
-        return InstallPlaces(
+        return InstallPaths(
             program=self.room / "bin/runsc", settings=self.settings, reload=reload, packages={platform.machine(): package}
         )
 

@@ -21,8 +21,9 @@ from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.image_reference import parse_reference
-from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import SubmissionFile
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.result import Result

@@ -10,7 +10,7 @@ import pytest
 
 from evaluator.host.deterministic import pinned_variables
 from evaluator.host.docker import evaluator_image
-from evaluator.host.docker.container_options import UIDS, ContainerOptions, locked_down
+from evaluator.host.docker.container_options import UIDS, ContainerOptions, untrusted_host_config
 from evaluator.host.docker.engine import Engine
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.docker.hidden_files import hidden_paths, replacement_files
@@ -21,7 +21,8 @@ from evaluator.host.sandboxes.docker_sandbox import DockerConfig, DockerSandbox
 from evaluator.host.sandboxes.sandbox import SandboxSpec
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation
-from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.records.stored_record import SandboxKind
 from evaluator.model.records.verdict import Verdict
 from tests.hostile.arena import base, order_of, our_containers, over_standard_streams, play, write_agent
@@ -168,7 +169,7 @@ def test_container_runs_unprivileged_and_is_labelled(settings: dict[str, Any]) -
 
 
 def test_gvisor_gets_room_for_its_own_threads_only() -> None:
-    plain, under = (locked_down(LIMITS, ContainerOptions(runtime=runtime)) for runtime in (None, "runsc"))
+    plain, under = (untrusted_host_config(LIMITS, ContainerOptions(runtime=runtime)) for runtime in (None, "runsc"))
 
     assert under["pids_limit"] > plain["pids_limit"]
     differs = ("pids_limit", "log_config", "security_opt", "cpu_quota", "runtime")

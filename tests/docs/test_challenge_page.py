@@ -12,10 +12,11 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from evaluator.model.config.challenge import Challenge, Runners, Sealed
-from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.metric import Metric
 from evaluator.model.config.people import Ban, CustomField, People, Prize, Sponsor
 from evaluator.model.config.phase import Phase, Quota
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.config.task import ClockSettings, ParallelEpisodes, ReferenceScore, Task
 from evaluator.model.config.training_script import ScriptRules
 from tests.docs.blocks import ROOT, as_challenge, blocks_of

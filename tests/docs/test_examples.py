@@ -17,7 +17,7 @@ from pettingzoo.classic import connect_four_v3, rps_v2, tictactoe_v3
 from evaluator.environments import quarto
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import read_challenge
-from evaluator.model.config.limits import SubmissionLimits
+from evaluator.model.config.submission_limits import SubmissionLimits
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "example_agents"

@@ -40,8 +40,8 @@ from evaluator.host.sandboxes.handshake import Ready
 from evaluator.host.training_scripts.evaluate_script import FrameReader, ReportedScoreError, claimed_score
 from evaluator.host.training_scripts.script_env_server import RemoteEnvServer, ScriptTask
 from evaluator.model import canonical_json
-from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.source_header import HeaderError, find_header
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.identifiers import INVISIBLE

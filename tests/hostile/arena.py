@@ -19,7 +19,8 @@ from evaluator.host.loading.submission_folder import SubmissionFolder, read_fold
 from evaluator.host.sandboxes.docker_sandbox import REMOVAL
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
 from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, evaluate_agent
-from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.config.task import ParallelEpisodes, Task
 from evaluator.model.records.stored_record import Tier
 from tests.hostile.catalogue import AGENTS

@@ -12,7 +12,7 @@ import pytest
 
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import LoadError
-from evaluator.model.config.limits import SubmissionLimits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from scripts.commands import check, new
 from scripts.console import CommandError
 from scripts.repository.checkout import Checkout

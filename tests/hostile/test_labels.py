@@ -26,7 +26,8 @@ from evaluator.host.seeds.derived_seeds import episode_seeds, opening_seeds
 from evaluator.host.solo.evaluate_agent import evaluate_agent
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.parse import parse_trace
 from evaluator.model.records.result import Result, WantedResult

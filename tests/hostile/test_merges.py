@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.model.config.limits import SubmissionLimits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from scripts.git.pull_request_guard import GuardedPaths, PullAuthor, inspect_pull
 from tests.scripts.github.remotes import Clone, agent_files, git, make_board
 

@@ -21,7 +21,8 @@ from evaluator.host.envs.pettingzoo_game import open_game
 from evaluator.host.loading.submission_folder import SubmissionFolder, read_folder
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox, select_sandbox
 from evaluator.host.verification import VerificationStatus
-from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.config.task import ClockSettings, ParallelEpisodes, Task
 from evaluator.model.records.duel_record import Duel, MatchEnd
 from evaluator.model.records.stored_record import Tier

@@ -28,7 +28,8 @@ from evaluator.host.solo.evaluate_agent import Evaluation, EvaluationRequest, ev
 from evaluator.host.solo.verify_result import verify_result
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.image_reference import ImageReference, parse_reference
-from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import result_path
 from evaluator.model.records.verdict import Verdict

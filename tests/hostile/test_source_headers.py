@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from evaluator.host.loading.manifest import manifest_of
 from evaluator.host.loading.submission_folder import SubmissionFolder, assemble, read_folder, stage
 from evaluator.host.loading.yaml_loader import LoadError
-from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.source_header import HeaderError, find_header
 from evaluator.model.config.submission import SubmissionFile
+from evaluator.model.config.submission_limits import SubmissionLimits
 from scripts.git.folder_history import FolderHistory
 from scripts.git.pull_request_guard import GuardedPaths, PullAuthor, inspect_pull
 from scripts.repository.layout import TEMPLATE_FOLDER

@@ -11,7 +11,7 @@ import pytest
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError, parse_submission
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.limits import SubmissionLimits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from scripts.commands import check, recorded
 from scripts.console import CommandError
 from scripts.git.data_branches import open_branches, results_commit

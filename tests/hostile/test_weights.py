@@ -21,8 +21,9 @@ from evaluator.host.loading.yaml_loader import LoadError, dump_yaml, parse_chall
 from evaluator.host.public_download import is_public
 from evaluator.host.sandboxes import sandbox
 from evaluator.host.solo.evaluate_agent import evaluate_agent
-from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import SubmissionFile, WeightsFile
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.records.stored_record import ASKED_AGAIN, SandboxKind, Tier
 from evaluator.model.records.verdict import Verdict
 from evaluator.model.visible_text import INVISIBLE, printable_line

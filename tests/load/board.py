@@ -23,7 +23,7 @@ from typing import Any
 
 import typer
 
-from evaluator.model.config.limits import SubmissionLimits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from leaderboard.core.entry import Entry
 from scripts.commands import bot
 from scripts.console import CommandError

@@ -25,7 +25,7 @@ from evaluator.host.errors import AgentFault
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.usage import MIB
 from evaluator.model.config.image_reference import ImageReference
-from evaluator.model.config.limits import KEPT_IMAGES_MIB
+from evaluator.model.config.submission_limits import KEPT_IMAGES_MIB
 from evaluator.model.records.verdict import Verdict
 
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")

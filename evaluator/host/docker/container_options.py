@@ -79,7 +79,7 @@ def random_user(*, is_mapped: bool) -> str:
     return f"{number}:{number}"
 
 
-def locked_down(limits: Limits, options: ContainerOptions) -> dict[str, Any]:
+def untrusted_host_config(limits: Limits, options: ContainerOptions) -> dict[str, Any]:
     """The engine's settings for an untrusted container."""
     is_gvisor = options.runtime == GVISOR_RUNTIME
     kernel_threads = GVISOR_THREADS if is_gvisor else 0

@@ -24,7 +24,13 @@ import requests
 import requests.exceptions
 from docker.utils import kwargs_from_env
 
-from evaluator.host.docker.container_options import CPU_PERIOD, ContainerOptions, cpu_quota, locked_down, random_user
+from evaluator.host.docker.container_options import (
+    CPU_PERIOD,
+    ContainerOptions,
+    cpu_quota,
+    random_user,
+    untrusted_host_config,
+)
 from evaluator.host.docker.engine_errors import (
     EngineError,
     StoredImage,
@@ -291,7 +297,7 @@ class Engine:
 
     def create(self, image: str, command: list[str] | None, limits: Limits, options: ContainerOptions) -> str:
         """Create a locked-down container without starting it; without a command it runs the image's own."""
-        host_config = self._api.create_host_config(**locked_down(limits, options))
+        host_config = self._api.create_host_config(**untrusted_host_config(limits, options))
         if options.runtime != GVISOR_RUNTIME:
             # docker-py has no argument for it. This replaces the engine's own list, which is shorter.
             host_config["MaskedPaths"] = hidden_paths()

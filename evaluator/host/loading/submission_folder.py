@@ -12,7 +12,6 @@ from evaluator.host.loading.weights_cache import WeightsCache, is_pointer
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model import canonical_json
 from evaluator.model.config.image_reference import OwnImage, parse_reference
-from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import (
     MANIFEST_NAME,
     MODEL_ADAPTERS,
@@ -21,6 +20,7 @@ from evaluator.model.config.submission import (
     SubmissionKind,
     submission_digest,
 )
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.identifiers import SEGMENT, portable_fault
 from evaluator.model.validation_messages import nearest
 
@@ -86,7 +86,7 @@ def assemble(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> Sub
     Raises:
         LoadError: the manifest is missing or wrong, or the entry is not a text file of the folder.
     """
-    check_sizes(blobs, limits)
+    _check_limits_and_case(blobs, limits)
     if pointer := next((blob for blob in blobs if is_pointer(blob.content)), None):
         raise LoadError(f"{pointer.path}: {POINTER_FAULT}")
     content = {blob.path: blob.content for blob in blobs}
@@ -98,9 +98,9 @@ def assemble(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> Sub
     return SubmissionFolder(submission=submission, blobs=blobs, digest=digest, image_mib=limits.image_mib)
 
 
-def check_sizes(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> None:
+def _check_limits_and_case(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> None:
     """Raise LoadError for too many files or bytes, or two names that differ only by case."""
-    if fault := limits.size_fault({blob.path: len(blob.content) for blob in blobs}):
+    if fault := limits.folder_fault({blob.path: len(blob.content) for blob in blobs}):
         raise LoadError(fault)
     seen: dict[str, str] = {}
     for blob in blobs:
@@ -192,7 +192,7 @@ def new_names_fault(paths: Iterable[str]) -> str | None:
 
 def _blobs(root: Path, limits: SubmissionLimits) -> tuple[SubmissionFile, ...]:
     entries = list(itertools.islice(_walk(root, ""), limits.files + 1))
-    if fault := limits.size_fault({path: entry.stat(follow_symlinks=False).st_size for path, entry in entries}):
+    if fault := limits.folder_fault({path: entry.stat(follow_symlinks=False).st_size for path, entry in entries}):
         raise LoadError(fault)
     blobs = []
     size = 0

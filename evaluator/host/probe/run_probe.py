@@ -18,8 +18,9 @@ from evaluator.host.loading.submission_folder import SubmissionFolder, assemble
 from evaluator.host.process_owner import scratch_folder
 from evaluator.host.sandboxes.select_sandbox import SelectedSandbox
 from evaluator.host.solo.evaluate_agent import EvaluationRequest, evaluate_agent
-from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.submission import MANIFEST_NAME, SubmissionFile
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import SandboxKind, Tier

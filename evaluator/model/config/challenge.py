@@ -5,9 +5,10 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from evaluator.model.base import Frozen
-from evaluator.model.config.limits import KEPT_IMAGES_MIB, Limits, SubmissionLimits
+from evaluator.model.config.limits import Limits
 from evaluator.model.config.people import People
 from evaluator.model.config.phase import Phase, Quota, phase_fault
+from evaluator.model.config.submission_limits import KEPT_IMAGES_MIB, SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import Digest, Line, LongLine, SeasonName, Text, Url
 from evaluator.model.sealed_fields import sealed_beacon

@@ -5,8 +5,8 @@ import pytest
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import LoadError
 from evaluator.model.config.image_reference import parse_reference, parse_tagged
-from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import SubmissionFile, SubmissionKind
+from evaluator.model.config.submission_limits import SubmissionLimits
 
 DIGEST = "0123456789abcdef" * 4
 

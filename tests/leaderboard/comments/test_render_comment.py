@@ -395,7 +395,7 @@ def test_long_lists_say_how_much_is_left_out() -> None:
 def test_the_line_at_fault_is_found(message: str, place: tuple[str, int] | None) -> None:
     result = made.result(made.TAXI, Verdict.CRASHED, message=message)
 
-    assert phrases.fault_place(result) == place
+    assert phrases.fault_location(result) == place
 
 
 @pytest.mark.attack(

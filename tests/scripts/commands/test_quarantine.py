@@ -13,8 +13,8 @@ import pytest
 
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.yaml_loader import parse_challenge, parse_moderation
-from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.moderation import Moderation, Quarantine
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.sealed_fields import SealedPart
 from leaderboard.core.eligibility import quarantine_of, with_quarantines
 from leaderboard.core.entry import Entry

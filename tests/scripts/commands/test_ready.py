@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from leaderboard.health import health
+from leaderboard.evaluation_health import health
 from leaderboard.pages.render_pages import render_pages
 from leaderboard.site_context import SiteContext
 from scripts import cli

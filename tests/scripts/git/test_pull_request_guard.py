@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.model.config.limits import SubmissionLimits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from scripts.git.git_repository import GitRepository
 from scripts.git.pull_request_guard import GuardedPaths, PullAuthor, check_paths, inspect_pull
 from scripts.git.tree_diff import TreeChange

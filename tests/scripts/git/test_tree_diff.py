@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from evaluator.host.usage import MIB
-from evaluator.model.config.limits import SubmissionLimits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from scripts.console import CommandError
 from scripts.git import tree_diff
 from scripts.git.git_repository import GitError, GitLimitError, GitRepository

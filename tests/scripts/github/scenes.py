@@ -11,7 +11,7 @@ from typing import Any
 
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import parse_challenge
-from evaluator.model.config.limits import SubmissionLimits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.records.preview import Preview, PreviewedAgent
 from evaluator.model.records.result import Result

@@ -13,7 +13,7 @@ import pytest
 
 from evaluator.host.loading.submission_folder import read_folder
 from evaluator.host.loading.weights_cache import WeightsCache
-from evaluator.model.config.limits import SubmissionLimits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.sandbox.adapters import sb3
 from scripts.console import CommandError
 from scripts.new_agents import import_model

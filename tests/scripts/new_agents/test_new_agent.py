@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from evaluator.host.loading.submission_folder import read_folder
-from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.submission import ADAPTERS, SubmissionKind
+from evaluator.model.config.submission_limits import SubmissionLimits
 from scripts.new_agents.new_agent import AGENT_TEMPLATES
 from scripts.repository.layout import TEMPLATE_FOLDER
 from tests.scripts.checkouts import ROOT, run

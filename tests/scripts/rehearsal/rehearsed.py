@@ -7,7 +7,7 @@ from typing import Any
 
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import parse_challenge
-from evaluator.model.config.limits import SubmissionLimits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.records.stored_record import Provenance
 from leaderboard.core.entry import Entry
 from leaderboard.core.store import RECORD_ENDING

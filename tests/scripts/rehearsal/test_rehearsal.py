@@ -9,9 +9,9 @@ import pytest
 
 from evaluator.host.loading.submission_folder import assemble
 from evaluator.host.loading.yaml_loader import parse_challenge, parse_moderation
-from evaluator.model.config.limits import SubmissionLimits
 from evaluator.model.config.moderation import Moderation, RehearsalEntry
 from evaluator.model.config.submission import SubmissionFile
+from evaluator.model.config.submission_limits import SubmissionLimits
 from leaderboard.core.owners import participant_faults
 from scripts.commands import rehearse
 from scripts.console import CommandError

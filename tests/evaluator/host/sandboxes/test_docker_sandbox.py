@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.host.docker.container_options import SYSCTLS, ContainerOptions, locked_down
+from evaluator.host.docker.container_options import SYSCTLS, ContainerOptions, untrusted_host_config
 from evaluator.host.docker.engine_errors import EngineError
 from evaluator.host.sandboxes.docker_sandbox import REMOVAL, DockerConfig, DockerSandbox
 from evaluator.host.sandboxes.resource_watchdog import MOST_SOCKETS, ResourceWatchdog
@@ -202,7 +202,7 @@ def test_too_many_sockets_are_memory_that_no_limit_counts() -> None:
 def test_what_one_socket_holds_is_limited_where_there_are_any() -> None:
     of = [ContainerOptions(runtime=runtime, loopback=loopback) for runtime in (None, "runsc") for loopback in (True, False)]
 
-    assert [locked_down(LIMITS, options)["sysctls"] for options in of] == [SYSCTLS, {}, {}, {}]
+    assert [untrusted_host_config(LIMITS, options)["sysctls"] for options in of] == [SYSCTLS, {}, {}, {}]
 
 
 def test_a_container_is_measured_as_soon_as_it_runs(opened: Any) -> None:

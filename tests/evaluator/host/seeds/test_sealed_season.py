@@ -15,7 +15,8 @@ from evaluator.host.seeds.encryption import decrypt_result, decrypt_trace, encry
 from evaluator.host.seeds.season_secret import SeasonSecret, SecretError, new_secret, read_secret
 from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import Tier

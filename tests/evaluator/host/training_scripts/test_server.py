@@ -15,7 +15,8 @@ from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.host.solo.evaluate_agent import EvaluationRequest
 from evaluator.host.training_scripts.evaluate_script import ReportedScoreError, claimed_score
 from evaluator.host.verification import VerificationStatus
-from evaluator.model.config.limits import Limits, SubmissionLimits
+from evaluator.model.config.limits import Limits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.config.task import Task
 from evaluator.model.config.training_script import ScriptRules
 from evaluator.model.records.parse import parse_trace

@@ -24,7 +24,7 @@ from evaluator.host.seeds.season_secret import SECRET_VARIABLE, SeasonSecret
 from evaluator.host.usage import MIB
 from evaluator.host.verification import VerificationStatus
 from evaluator.model.config.challenge import Challenge
-from evaluator.model.config.limits import KEPT_IMAGES_MIB
+from evaluator.model.config.submission_limits import KEPT_IMAGES_MIB
 from evaluator.model.records.parse import parse_result
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result

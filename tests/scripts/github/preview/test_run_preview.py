@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evaluator.host.loading.submission_folder import read_folder
-from evaluator.model.config.limits import SubmissionLimits
+from evaluator.model.config.submission_limits import SubmissionLimits
 from evaluator.model.records.preview import Preview
 from evaluator.model.records.result import Result
 from evaluator.model.records.verdict import Verdict

@@ -1,6 +1,6 @@
 """What the home page says of the machine."""
 
-from leaderboard.health import health
+from leaderboard.evaluation_health import health
 from tests.leaderboard.pages import game_samples, samples
 
 

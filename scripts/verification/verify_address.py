@@ -14,6 +14,7 @@ from evaluator.host.verification import Verification
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.task import Task
 from evaluator.model.identifiers import WEB_HOST, safe_path_segment
+from evaluator.model.records.duel_record import player_segment, split_pair
 from leaderboard.core.store import TRACE_ENDING, ResultStore
 from leaderboard.text.urls import traces_branch_name
 from scripts.console import SUBMISSION_AT_FAULT, USAGE, CommandError, say
@@ -126,4 +127,4 @@ def _holds_colon(value: object) -> bool:
 def _is_of(path: Path, agent: str) -> bool:
     """Whether a record is of the agent, alone or as a player."""
     login, _, name = agent.partition("/")
-    return f"/{login}/{name}/" in f"/{path.as_posix()}" or f"{login}+{name}" in path.as_posix()
+    return path.parts[1:3] == (login, name) or player_segment(f"{login}+{name}") in split_pair(path.parts[1])

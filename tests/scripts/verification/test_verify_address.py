@@ -11,6 +11,7 @@ from typing import ClassVar
 import pytest
 
 from evaluator.host.verification import VerificationStatus
+from evaluator.model.records.duel_record import duel_path
 from scripts.console import CommandError
 from scripts.git.git_repository import GitError
 from scripts.verification import verify_address as verify_address_module
@@ -71,6 +72,24 @@ def test_a_board_verifies_whole_or_for_one_agent(tmp_path: Path) -> None:
     assert one.path.startswith("results/CartPole-v1/alice/one/")
     with pytest.raises(CommandError, match="no record of bob/x"):
         verify_remote(str(remote), "bob/x", quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("agent", "others"),
+    [("alice/one", "alice+one2--bob+x"), ("lice/one", "alice+one--bob+x"), ("bob/y", "alice+one--bob+x")],
+)
+def test_one_agents_duels_are_not_those_of_another_with_a_longer_name(tmp_path: Path, agent: str, others: str) -> None:
+    remote = board_of(tmp_path, {f"game/{others}/k.json": b'{"kind": "duel", "task": "game"}'})
+
+    with pytest.raises(CommandError, match=f"no record of {agent}"):
+        verify_remote(str(remote), agent, quiet=True)
+
+
+@pytest.mark.parametrize("agent", ["old--login/x--y", "bob/x"])
+def test_an_agents_duels_are_found_on_both_sides(tmp_path: Path, agent: str) -> None:
+    path = duel_path("game", "old--login+x--y", "bob+x", "k" * 64)
+
+    assert verify_remote(str(board_of(tmp_path, {f"{path}.json": b"{}"})), agent, quiet=True)
 
 
 def test_records_of_an_earlier_season_are_replayed_with_its_traces(tmp_path: Path) -> None:

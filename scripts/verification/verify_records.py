@@ -91,6 +91,14 @@ def verify_files(
     challenge: Challenge, store: ResultStore, files: Iterable[Path], *, quiet: bool, at_once: int | None = None
 ) -> list[Verification]:
     """The verifications of all files, sorted by path; official records are also checked by main's history, if it is here."""
+    found = replay_files(challenge, store, files, quiet=quiet, at_once=at_once)
+    return check_history(found, challenge, store.results.parent)
+
+
+def replay_files(
+    challenge: Challenge, store: ResultStore, files: Iterable[Path], *, quiet: bool, at_once: int | None = None
+) -> list[Verification]:
+    """The same without main's history."""
     seasons, now = read_seasons(store.results), datetime.now(UTC)
     jobs = [
         VerificationJob(
@@ -98,7 +106,7 @@ def verify_files(
         )
         for path in files
     ]
-    return check_history(verify_jobs(jobs, quiet=quiet, at_once=at_once), challenge, store.results.parent)
+    return verify_jobs(jobs, quiet=quiet, at_once=at_once)
 
 
 def _place(store: ResultStore, path: Path, now: datetime) -> verify_provenance.RecordLocation:
@@ -240,6 +248,12 @@ def _verified(job: VerificationJob) -> Verification:
     ):
         return verification
     return replace(verification, status=VerificationStatus.REFUTED, faults=("its public score is not that of its episodes",))
+
+
+def season_of(path: Path) -> str:
+    """The season that a record names; empty where it names none."""
+    season = _fields(path.read_bytes()).get("season")
+    return season if isinstance(season, str) else ""
 
 
 def _fields(content: bytes) -> dict[str, Any]:

@@ -249,10 +249,18 @@ def duel_path(task_id: str, first: str, second: str, key: str) -> str:
 
 def pair_segment(first: str, second: str) -> str:
     """A pair of players `login+agent` as a path segment."""
-    return f"{_player_segment(first)}--{_player_segment(second)}"
+    return f"{player_segment(first)}--{player_segment(second)}"
 
 
-def _player_segment(name: str) -> str:
+def split_pair(segment: str) -> tuple[str, str]:
+    """The two sides' `player_segment` in a pair's; no login there holds two hyphens in a row, but an agent's name may."""
+    left, plus, agent = segment.rpartition("+")
+    first, _, login = left.rpartition("--")
+    return first, f"{login}{plus}{agent}"
+
+
+def player_segment(name: str) -> str:
+    """A player `login+agent` as a part of a pair's path segment."""
     login, plus, agent = name.partition("+")
     return f"{login.replace('--', '-%2D')}{plus}{agent}"
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 import pytest
 
 from evaluator.host.verification import VerificationStatus
+from evaluator.model.records.duel_record import duel_path
 from scripts.console import CommandError
 from scripts.git.git_repository import GitError
 from scripts.verification import verify_address as verify_address_module
@@ -36,20 +37,29 @@ def board_with_results(place: Path, challenge: bytes | None = None, spoil: bool 
     git(remote, "config", "uploadpack.allowFilter", "true")
     contents = {"main": {"challenge.yml": challenge or (local / "challenge.yml").read_bytes()}}
     for branch, folder in (("results", local / "results"), ("traces-test", local / "traces")):
-        files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-        contents[branch] = files
+        contents[branch] = files_below(folder)
     if spoil:
         for name, content in contents["results"].items():
             contents["results"][name] = content.replace(b'"returns":[', b'"returns":[1').replace(
                 b'"returns": [', b'"returns": [1'
             )
+    push_branches(remote, place, contents)
+    return remote
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    """The files below a folder, by path."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def push_branches(remote: Path, place: Path, contents: dict[str, dict[str, bytes]]) -> None:
+    """Make branches of these files, each of one commit."""
     for branch, files in contents.items():
         clone = Clone(place / branch)
-        clone.path.mkdir()
+        clone.path.mkdir(parents=True)
         git(clone.path, "init", "--quiet")
         clone.commit(files)
-        git(clone.path, "push", "--quiet", str(remote), f"HEAD:refs/heads/{branch}")
-    return remote
+        git(clone.path, "push", "--quiet", "--force", str(remote), f"HEAD:refs/heads/{branch}")
 
 
 def test_a_board_verifies_whole_or_for_one_agent(tmp_path: Path) -> None:
@@ -62,6 +72,55 @@ def test_a_board_verifies_whole_or_for_one_agent(tmp_path: Path) -> None:
     assert one.path.startswith("results/CartPole-v1/alice/one/")
     with pytest.raises(CommandError, match="no record of bob/x"):
         verify_remote(str(remote), "bob/x", quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("agent", "others"),
+    [("alice/one", "alice+one2--bob+x"), ("lice/one", "alice+one--bob+x"), ("bob/y", "alice+one--bob+x")],
+)
+def test_one_agents_duels_are_not_those_of_another_with_a_longer_name(tmp_path: Path, agent: str, others: str) -> None:
+    remote = board_of(tmp_path, {f"game/{others}/k.json": b'{"kind": "duel", "task": "game"}'})
+
+    with pytest.raises(CommandError, match=f"no record of {agent}"):
+        verify_remote(str(remote), agent, quiet=True)
+
+
+@pytest.mark.parametrize("agent", ["old--login/x--y", "bob/x"])
+def test_an_agents_duels_are_found_on_both_sides(tmp_path: Path, agent: str) -> None:
+    path = duel_path("game", "old--login+x--y", "bob+x", "k" * 64)
+
+    assert verify_remote(str(board_of(tmp_path, {f"{path}.json": b"{}"})), agent, quiet=True)
+
+
+def test_records_of_an_earlier_season_are_replayed_with_its_traces(tmp_path: Path) -> None:
+    remote = board_with_results(tmp_path)
+    local = tmp_path / "local"
+    text = (local / "challenge.yml").read_text()
+    rules = text.replace("season: test", "season: next")
+    assert rules != text
+    (local / "challenge.yml").write_text(rules)
+    folder = submit(local, "three", RULE + "# three\n", "[CartPole-v1]")
+    assert run(local, "evaluate", folder, "--sandbox", "process")[0] == 0
+    pushed = {
+        "main": {"challenge.yml": rules.encode()},
+        "results": files_below(local / "results"),
+        "traces-next": {name: file for name, file in files_below(local / "traces").items() if "/three/" in name},
+    }
+    push_branches(remote, tmp_path / "later", pushed)
+
+    findings = verify_remote(str(remote), None, quiet=True)
+
+    assert [(finding.status, finding.faults) for finding in findings] == [(VerificationStatus.VERIFIED, ())] * 3
+
+
+def test_records_of_tasks_that_are_not_run_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tasks = "{id: CartPole-v1, episodes: 20, kwargs: {sutton_barto_reward: 'a:b'}}"
+    challenge = f"title: T\nseason: test\ntasks:\n  - {tasks}\n".encode()
+    remote = board_with_results(tmp_path, challenge)
+
+    assert verify_remote(str(remote), None, quiet=True) == []
+    assert verify_remote(str(remote), "alice/one", quiet=True) == []
+    assert "CartPole-v1: is measured by the board's own code, or names some" in capsys.readouterr().err
 
 
 def test_a_changed_number_is_refuted(tmp_path: Path) -> None:
@@ -91,12 +150,7 @@ def board_of(place: Path, files: dict[str, bytes], tasks: str = "\n  - {id: Cart
     git(remote, "config", "uploadpack.allowAnySHA1InWant", "true")
     git(remote, "config", "uploadpack.allowFilter", "true")
     rules = f"title: T\nseason: test\ntasks:{tasks}".encode()
-    for branch, content in (("main", {"challenge.yml": rules}), ("results", files)):
-        clone = Clone(place / branch)
-        clone.path.mkdir()
-        git(clone.path, "init", "--quiet")
-        clone.commit(content)
-        git(clone.path, "push", "--quiet", str(remote), f"HEAD:refs/heads/{branch}")
+    push_branches(remote, place, {"main": {"challenge.yml": rules}, "results": files})
     return remote
 
 

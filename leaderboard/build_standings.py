@@ -12,7 +12,6 @@ from evaluator.model.config.moderation import Moderation
 from evaluator.model.config.task import Task
 from evaluator.model.records.duel_record import Duel
 from evaluator.model.records.result import Result
-from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import eligible_entries, without_excluded_teams
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import OwnerGroups, OwnerTries, OwnerTry, owner_groups
@@ -104,7 +103,7 @@ def _owner_tries(groups: OwnerGroups, results: _Recorded) -> OwnerTries:
         OwnerTry(name, groups.persons.person_of_side(result), result.submission_digest, result.beacon)
         for name, of_agent in results.items()
         for result in of_agent
-        if result.verdict is not Verdict.INTERNAL_ERROR
+        if result.is_try
     )
     return OwnerTries(groups, tries)
 

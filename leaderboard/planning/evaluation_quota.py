@@ -17,7 +17,6 @@ from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.records.duel_record import Duel, PlayerRecord
 from evaluator.model.records.result import Result
 from evaluator.model.records.stored_record import PREVIEW_BEACON, Tier
-from evaluator.model.records.verdict import Verdict
 from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import is_participant, person_index, team_people
 from leaderboard.planning.missing_work import DuelWorkItem, WorkItem
@@ -145,19 +144,19 @@ class ChargedRecord:
 def charged_records(challenge: Challenge, records: Iterable[Result | Duel]) -> Iterator[ChargedRecord]:
     """Every record that is charged. Many tasks are one charge; of duels only validations count, which come first.
 
-    What never ran is charged, too: whoever can let its image or weights be missing may have computed its score first.
+    What never ran is charged, too: whoever can let its image or weights be missing, or its host fail until another version
+    is merged, may have computed its score first.
     """
     for record in records:
         if record.tier is not Tier.OFFICIAL or record.season != challenge.season:
             continue
         if isinstance(record, Duel) and not record.is_validation:
             continue
-        if record.verdict is Verdict.INTERNAL_ERROR:
+        if not record.is_try:
             continue
         at = datetime.strptime(record.provenance.evaluated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
         for player in record.sides:
-            if player.verdict is not Verdict.INTERNAL_ERROR:
-                yield ChargedRecord(player, record.task, record.beacon, at)
+            yield ChargedRecord(player, record.task, record.beacon, at)
 
 
 class QuotaAccounts:

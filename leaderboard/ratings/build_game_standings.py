@@ -124,7 +124,7 @@ def build_game_standings(
     counted_duels = [counted for counted in played if final_beacon in (None, counted.duel.beacon)]
     last, since = newest_duels(counted_duels), _since(played)
     groups, anchor_names = owner_groups(entries, every_duel), anchor_candidates(task, baselines)
-    tried = counting_duels(task, season, _validations(every_duel), entries, official=official, any_settings=True)
+    tried = counting_duels(task, season, _validations(every_duel), entries, official=official, as_tries=True)
     by_validation, owner_tries = partition_by_validation(entered, last), _owner_tries(tried, groups)
     validated = {version_of(entry): since[version_of(entry)] for entry in by_validation.passed}
     tries = {version: 1 if final_beacon else owner_tries.tries(version.name) for version in validated}
@@ -194,7 +194,10 @@ def _validations(duels: Iterable[Duel]) -> list[Duel]:
 
 
 def _owner_tries(validations: Iterable[CountedDuel], groups: OwnerGroups) -> OwnerTries:
-    """Count the versions of each owner or team that were validated, under earlier settings too, since the seeds stay."""
+    """Count the versions of each owner or team that were validated, under earlier settings too, since the seeds stay.
+
+    Or that were to be, and their host failed: their owner knows the seeds all the same.
+    """
     tries = (
         OwnerTry(name, groups.persons.person_of_side(counted.duel.players[0]), digest, counted.duel.beacon)
         for counted in validations

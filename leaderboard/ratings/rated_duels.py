@@ -93,7 +93,7 @@ def counting_duels(
     entries: Iterable[Entry] = (),
     *,
     official: bool,
-    any_settings: bool = False,
+    as_tries: bool = False,
 ) -> list[CountedDuel]:
     """The duels played under the game's present settings in this season, by time.
 
@@ -105,15 +105,15 @@ def counting_duels(
         duels: everything recorded.
         entries: the agents on main now: they define the teams, and which folder a version is in.
         official: whether only official duels count.
-        any_settings: whether those under earlier settings are wanted, too.
+        as_tries: whether validations that count as tries alone are wanted, too: under earlier settings, or its host failed.
     """
     entries, digest = list(entries), task.digest()
     folders = version_folders(entries)
     fitting = [
         duel
         for duel in duels
-        if (duel.task, duel.season, duel.verdict) == (task.id, season, Verdict.OK)
-        and (any_settings or duel.task_digest == digest)
+        if (duel.task, duel.season) == (task.id, season)
+        and (duel.is_try if as_tries else (duel.verdict, duel.task_digest) == (Verdict.OK, digest))
         and (is_official(duel) or not official)
     ]
     groups = owner_groups(entries, fitting)

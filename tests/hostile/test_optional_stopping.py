@@ -15,7 +15,7 @@ from evaluator.host.loading.yaml_loader import parse_challenge
 from evaluator.host.seeds.season_secret import SeasonSecret
 from evaluator.model.config.challenge import Challenge
 from evaluator.model.config.people import Ban, People
-from evaluator.model.config.phase import Phase
+from evaluator.model.config.phase import Phase, Quota
 from evaluator.model.records.duel_record import Duel, WantedDuel
 from evaluator.model.records.result import Result, WantedResult
 from leaderboard.build_standings import build_standings
@@ -23,6 +23,7 @@ from leaderboard.core.entry import AgentName, Entry
 from leaderboard.core.owners import new_team_faults
 from leaderboard.core.standings import FinalDraws, TaskStandings
 from leaderboard.planning.admission_rules import AdmissionContext, admit_work
+from leaderboard.planning.evaluation_quota import QuotaAccounts
 from leaderboard.planning.missing_work import DuelWorkItem, MeasurementContext, WorkItem, missing_work
 from leaderboard.planning.refusal_reasons import reason_in_words
 from leaderboard.scoring.intervals import TAIL, student_quantiles
@@ -447,6 +448,50 @@ def test_who_lets_the_draw_of_a_return_fail_has_no_place_by_the_old_one(board: C
     record(board, "2026-01-03T00:00:00Z", beacon=back, score=None, verdict="internal_error")
 
     assert ranked(board) == {}
+
+
+LUCKY, UNLUCKY = make.entry("alice", version="6"), [make.entry("alice", version=str(number)) for number in range(5)]
+
+
+@pytest.mark.attack(
+    "replaced_before_the_last_try", family="images", outcome="each version is a try and uses up the quota",
+    tries="Lets its own host fail twice when its seeds are bad ones, and has another version merged before the third try.",
+)  # fmt: skip
+def test_whose_host_failed_until_it_was_replaced_has_used_a_try_and_the_quota() -> None:
+    """The seeds are known from the merge on: six draws were one try, whatever the quota."""
+    failed = [
+        make.result(version, beacon=f"merge-{version.digest}", at=at, verdict="internal_error", unfetched=True)
+        for version in UNLUCKY
+        for at in ("2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z")
+    ]
+    challenge = make.challenge().model_copy(update={"quota": Quota(total=5)})
+    context = MeasurementContext(runtime_digest="0" * 64, beacon="lucky")
+
+    plan = admit_work(challenge, [LUCKY], failed, [], context, AdmissionContext(now=datetime(2026, 1, 2, tzinfo=UTC)))
+
+    assert [reason_in_words(kept.reason) for kept in plan.deferred] == ["quota: 5 of 5 this season; does not renew"]
+    (row,) = build_standings(challenge, [LUCKY], [*failed, make.result(LUCKY, [1.0])], official=True).tasks[0].rows
+    assert (row.tries, row.versions_tried) == (6, 6)
+
+
+@pytest.mark.parametrize(("host_failed", "tries"), [(True, 6), (False, 1)])
+def test_a_player_whose_host_failed_until_it_was_replaced_has_used_a_try_and_the_quota(
+    host_failed: bool, tries: int
+) -> None:
+    """Not where the evaluator failed."""
+    verdict = "internal_error" if host_failed else "ok"
+    failed = [
+        make.duel(version, outcomes="", verdicts=(verdict, "ok"), beacon=f"merge-{version.digest}") for version in UNLUCKY
+    ]
+    challenge = make.challenge(make.game()).model_copy(update={"quota": Quota(total=9)})
+    bob = make.entry("bob")
+    played = [make.duel(LUCKY), make.duel(bob), make.duel(LUCKY, bob)]
+
+    standings = build_standings(challenge, [LUCKY, bob], [], official=True, duels=[*failed, *played])
+
+    assert {row.entry.login: row.tries for row in standings.games[0].rows} == {"alice": tries, "bob": 1}
+    (account,) = QuotaAccounts(challenge, [LUCKY, bob], [*failed, *played]).of("alice", ["game"])
+    assert len(account.first) == tries
 
 
 COPIES = [make.entry("alice", agent=f"a{number:02}", version=str(number)) for number in range(20)]

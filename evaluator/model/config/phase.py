@@ -26,6 +26,10 @@ def _zoned(text: str) -> str:
         raise ValueError("must be a date and time with its zone, such as 2026-03-01T18:00:00+01:00") from error
     if at.tzinfo is None:
         raise ValueError(f"has no time zone; write {at:%Y-%m-%d}T18:00:00Z, or +01:00 in place of Z")
+    try:
+        at.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("is beyond the year 9999 in UTC, or before the year 1; leave it out for no limit") from error
     return text
 
 

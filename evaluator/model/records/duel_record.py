@@ -201,6 +201,11 @@ class Duel(StoredRecord):
         """Whether a player plays itself."""
         return self.players[0].name == self.players[1].name
 
+    @property
+    def is_try(self) -> bool:
+        """Of a validation, as a result's: its only player's host failed where the first side says `internal_error`."""
+        return self.verdict is not Verdict.INTERNAL_ERROR or self.players[0].verdict is Verdict.INTERNAL_ERROR
+
     def serialised(self) -> bytes:
         """The duel file's bytes: one fixed form, with a line for each match."""
         return _lines(self.document()).encode() + b"\n"

@@ -144,6 +144,11 @@ class Result(StoredRecord):
         return (self,)
 
     @property
+    def is_try(self) -> bool:
+        """Whether its version counts as tried, and for a quota: not after a failure of ours, but after one of its host."""
+        return self.verdict is not Verdict.INTERNAL_ERROR or self.unfetched is True
+
+    @property
     def version(self) -> tuple[str, str, str]:
         """Login, folder and digest of what played, as they were recorded."""
         return self.login, self.agent, self.submission_digest

@@ -205,6 +205,10 @@ phases:
             "challenge.yml:8: the phase id 'one' stands twice",
         ),
         (b"  - {id: one, name: One, start: '2026-03-02 10:00', tasks: [a]}\n", "challenge.yml:5: "),
+        (
+            b"  - {id: one, name: One, end: '9999-12-31T23:59:59-05:00', tasks: [a]}\n",
+            "challenge.yml:5: 'phases.0.end' is beyond the year 9999 in UTC",
+        ),
     ],
 )
 def test_contradictions_are_told_with_their_line(lines: bytes, words: str) -> None:

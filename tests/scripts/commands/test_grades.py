@@ -208,6 +208,26 @@ def test_what_is_excluded_is_not_graded_whatever_its_folder_was_called(
     assert (team["grid"], team["grid agent"], team["CartPole-v1 state"]) == ("0.5", "ada/net", "missing")
 
 
+@pytest.mark.attack(
+    "graded_though_it_is_a_baseline", family="people", outcome="is in no grade",
+    tries="Has a grade by the best of as many versions as it likes, since an entry that is a baseline has no quota.",
+)  # fmt: skip
+def test_a_baseline_is_not_graded_and_its_owner_s_other_entries_are(
+    course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "course"
+    shutil.copytree(course, root)
+    monkeypatch.syspath_prepend(str(root))
+    (root / "challenge.yml").write_text(COURSE.replace("baselines: []", "baselines: [bob/tree]"))
+    push(root, ("bob", "own"), {"grid": 0.5}, IN_TIME, "own", meta="{student: '22'}")
+
+    code, out, _ = run(root, "grades")
+
+    assert code == 0
+    (bob,) = (row for row in csv.DictReader(io.StringIO(out)) if "bob" in row["people"])
+    assert (bob["grid"], bob["grid agent"], bob["CartPole-v1 state"]) == ("0.5", "bob/own", "missing")
+
+
 def test_a_task_without_a_deadline_is_never_late(rows: dict[str, dict[str, str]]) -> None:
     assert (rows["ada bob"]["CartPole-v1"], rows["ada bob"]["CartPole-v1 state"]) == ("90.0", "ok")
     assert (rows["carl"]["CartPole-v1"], rows["carl"]["CartPole-v1 state"]) == ("", "missing")

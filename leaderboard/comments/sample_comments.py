@@ -29,7 +29,7 @@ from leaderboard.core.entry import Estimate
 _EXAMPLE = "https://github.com/example/board"
 _RUN = f"{_EXAMPLE}/actions/runs/77"
 _HEAD_SHA, _EVALUATOR, _MERGE = "4f0c7d21" * 5, "9ab31e55" * 5, "c0ffee12" * 5
-STATES_PAGE = "states.md"
+SAMPLE_COMMENTS_PAGE = "states.md"
 SAMPLE_CONTEXT = CommentContext(run_id=77, repository=_EXAMPLE, site="https://example.github.io/board/")
 
 _POLE = Task(id="CartPole-v1", title="CartPole", bounds=(1, 500))

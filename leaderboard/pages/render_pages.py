@@ -37,8 +37,8 @@ def render_pages(standings: Standings, context: SiteContext, past: LeaderboardHi
     leads = past.leads()
     pages[urls.TIMELINE] = renderer.page(urls.TIMELINE, "timeline.md.jinja", leads=leads, most=TIMELINE_ROWS)
     pages[urls.ALL_AGENTS] = renderer.page(urls.ALL_AGENTS, "all_agents.md.jinja", lines=agent_list.agent_lines(standings))
-    pages[sample_comments.STATES_PAGE] = renderer.page(
-        sample_comments.STATES_PAGE, "sample_comments.md.jinja", shown=sample_comments.sample_states()
+    pages[sample_comments.SAMPLE_COMMENTS_PAGE] = renderer.page(
+        sample_comments.SAMPLE_COMMENTS_PAGE, "sample_comments.md.jinja", shown=sample_comments.sample_states()
     )
     pages[submit_form.FORM_RULES] = submit_form.form_rules(standings, context)
     for board in standings.tasks:

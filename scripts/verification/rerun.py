@@ -19,7 +19,7 @@ from scripts.runs.local_evaluator import Evaluator
 from scripts.runs.parallel_jobs import ParallelJob, run_jobs
 from scripts.runs.play_duels import DuelRunner
 
-FindEntry = Callable[[Result | PlayerRecord], AgentFolder | None]
+FindFolder = Callable[[Result | PlayerRecord], AgentFolder | None]
 """Finds the recorded version among the agents of this checkout, in any folder of its login."""
 ComparedMatch = tuple[MatchEnd, int | None, list[int]]
 """How a match ended, which side won, and its moves."""
@@ -89,7 +89,7 @@ def rerun(
 
     involved: list[AgentFolder] = []
 
-    def find_entry(side: Result | PlayerRecord) -> AgentFolder | None:
+    def find_folder(side: Result | PlayerRecord) -> AgentFolder | None:
         entry = by_version.get((*folders.of(side), side.submission_digest))
         involved.extend([entry] if entry else [])
         return entry
@@ -102,7 +102,7 @@ def rerun(
         if verification.status is VerificationStatus.VERIFIED:
             path = Path(verification.path)
             is_duel = verification.path in duels
-            job = _duel_job(runner, path, find_entry) if is_duel else _result_job(evaluator, path, find_entry)
+            job = _duel_job(runner, path, find_folder) if is_duel else _result_job(evaluator, path, find_folder)
             if job is None:
                 say(f"{verification.path}: its agent is not here in that version; it was only replayed")
                 continue
@@ -119,10 +119,10 @@ def rerun(
     return judged
 
 
-def _result_job(evaluator: Evaluator, path: Path, find_entry: FindEntry) -> RerunJob | None:
+def _result_job(evaluator: Evaluator, path: Path, find_folder: FindFolder) -> RerunJob | None:
     """Evaluates the agent again and compares; None if agent or task is not here."""
     recorded = parse_result(path.read_bytes())
-    agent = find_entry(recorded)
+    agent = find_folder(recorded)
     task = evaluator.checkout.challenge.task(recorded.task)
     if agent is None or task is None:
         return None
@@ -169,10 +169,10 @@ def _differences(before: ResultAndTrace, now: ResultAndTrace) -> Iterator[str]:
         yield "played again, it chooses other actions with the same returns"
 
 
-def _duel_job(runner: DuelRunner, path: Path, find_entry: FindEntry) -> RerunJob | None:
+def _duel_job(runner: DuelRunner, path: Path, find_folder: FindFolder) -> RerunJob | None:
     """Plays a duel again and compares; None if a player or the game is not here."""
     recorded = parse_duel(path.read_bytes())
-    one, other = map(find_entry, recorded.players)
+    one, other = map(find_folder, recorded.players)
     task = runner.evaluator.checkout.challenge.task(recorded.task)
     if one is None or other is None or task is None:
         return None

@@ -93,7 +93,7 @@ def assemble(blobs: tuple[SubmissionFile, ...], limits: SubmissionLimits) -> Sub
     manifest = manifest_of(content)
     submission = manifest.parse()
     _check_weights(submission, manifest.file, content, limits)
-    _check_entry(submission, content)
+    _check_entry_file(submission, content)
     digest = submission_digest(submission, blobs)
     return SubmissionFolder(submission=submission, blobs=blobs, digest=digest, image_mib=limits.image_mib)
 
@@ -125,7 +125,7 @@ def _check_weights(submission: Submission, manifest: str, content: dict[str, byt
         taken.add(path)
 
 
-def _check_entry(submission: Submission, content: dict[str, bytes]) -> None:
+def _check_entry_file(submission: Submission, content: dict[str, bytes]) -> None:
     if submission.kind is SubmissionKind.IMAGE:
         return
     entry = submission.source

@@ -215,7 +215,7 @@ def rating_plot(board: GameStandings) -> Markup:
     """The ratings of a game; empty without a player that has a place."""
     rows = _plotted(board.rows)
     scale = rating_scale(board, rows)
-    marks = tuple((value, f"{board.display_name(board.anchor)} = 0") for value in scale.marks if board.anchor)
+    marks = tuple((value, f"{board.agent_title(board.anchor)} = 0") for value in scale.marks if board.anchor)
     axis = PlotAxis(title="Rating (Elo): higher is better", scale=scale, decimals=0, marks=marks)
     return _plot(rows, axis)
 

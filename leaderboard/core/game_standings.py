@@ -170,7 +170,7 @@ class GameStandings:
     superseded: Mapping[AgentName, str] = field(default_factory=dict)
     """As in `TaskStandings`."""
 
-    def display_name(self, player: str) -> str:
+    def agent_title(self, player: str) -> str:
         """The display name of a player `login/agent`; the same text if it has no row."""
         return next((row.entry.submission.name for row in self.rows if row.entry.shown == player), player)
 

@@ -1,4 +1,7 @@
-"""The matches of a duel: waiting, live and finished. Whether a move is legal and in time is decided in `duel_referee`."""
+"""The matches of a duel: waiting, live and finished, and how long one may be.
+
+Whether a move is legal and in time is decided in `duel_referee`.
+"""
 
 from collections import deque
 from collections.abc import Iterator, Sequence

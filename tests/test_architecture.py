@@ -1,6 +1,7 @@
 """ARCHITECTURE.md against the code: which folder may import which, who owns each outside library, what is named once."""
 
 import ast
+import functools
 import re
 import subprocess
 from collections import Counter
@@ -61,7 +62,10 @@ def imported_modules(path: Path) -> set[str]:
     return names & MODULES.keys() - {module_name(path)}
 
 
-GRAPH = {module: imported_modules(path) for module, path in MODULES.items()}
+@functools.cache
+def graph() -> dict[str, set[str]]:
+    """Each module's own imports; made when first asked for, since every worker reads this file to collect its tests."""
+    return {module: imported_modules(path) for module, path in MODULES.items()}
 
 
 def layers() -> list[str]:
@@ -79,7 +83,7 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 def test_the_rules_see_the_whole_product() -> None:
     assert len(MODULES) > 200
-    assert sum(len(imported) for imported in GRAPH.values()) > 1000
+    assert sum(len(imported) for imported in graph().values()) > 1000
 
 
 def test_every_folder_is_listed_once() -> None:
@@ -89,7 +93,7 @@ def test_every_folder_is_listed_once() -> None:
 @pytest.mark.parametrize("package", layers())
 def test_a_folder_imports_only_folders_that_are_listed_before_it(package: str) -> None:
     allowed = layers()[: layers().index(package) + 1]
-    imported = {module: GRAPH[module] for module in MODULES if package_of(module) == package}
+    imported = {module: graph()[module] for module in MODULES if package_of(module) == package}
 
     assert {(a, b) for a, modules in imported.items() for b in modules if package_of(b) not in allowed} == set()
 
@@ -100,29 +104,29 @@ def test_there_are_no_import_cycles() -> None:
     def visit(module: str, trail: tuple[str, ...]) -> None:
         assert module not in trail, " → ".join((*trail, module))
         if module not in done:
-            for other in sorted(GRAPH[module]):
+            for other in sorted(graph()[module]):
                 visit(other, (*trail, module))
             done.add(module)
 
-    for module in GRAPH:
+    for module in graph():
         visit(module, ())
 
 
 def test_library_code_imports_no_command() -> None:
-    arrows = {(a, b) for a, modules in GRAPH.items() for b in modules if package_of(b) == "scripts.commands"}
+    arrows = {(a, b) for a, modules in graph().items() for b in modules if package_of(b) == "scripts.commands"}
 
     assert {a for a, _ in arrows if package_of(a) != "scripts.commands"} == set()
 
 
 def test_the_sandbox_imports_only_itself_and_the_wire() -> None:
-    for module, imported in GRAPH.items():
+    for module, imported in graph().items():
         if module.startswith("evaluator.sandbox"):
             assert {other for other in imported if not other.startswith("evaluator.sandbox")} <= {"evaluator.wire"}, module
 
 
 def test_the_trusted_side_imports_nothing_of_the_sandbox() -> None:
     """But the debugger, which somebody opens on an agent of their own, in one process by design."""
-    for module, imported in GRAPH.items():
+    for module, imported in graph().items():
         if not module.startswith("evaluator.sandbox") and module != "scripts.runs.debug_agent":
             assert {other for other in imported if other.startswith("evaluator.sandbox")} == set(), module
 
@@ -143,7 +147,7 @@ def test_the_model_does_no_input_or_output() -> None:
 
 
 def test_the_leaderboard_knows_only_the_model() -> None:
-    for module, imported in GRAPH.items():
+    for module, imported in graph().items():
         if module.startswith("leaderboard"):
             others = {other for other in imported if not other.startswith(("leaderboard", "evaluator.model"))}
             # How a second process is made is a matter of the interpreter.

@@ -4,17 +4,21 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from leaderboard.api.site_documents import LINKS
 from tests.leaderboard.api.leaderboards import all_boards, documents
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "site" / "pages" / "machines.md").read_text()
 DASHBOARD = json.loads((ROOT / "site" / "assets" / "grafana.json").read_text())
-COUNTERS = {
-    name
-    for board in all_boards().values()
-    for name in re.findall(r"^(\w+)[{ ]", documents(*board)["metrics.txt"].decode(), re.MULTILINE)
-}
+
+
+@pytest.fixture(scope="module")
+def counters():
+    """The names of all boards' metrics."""
+    metrics = [documents(*board)["metrics.txt"].decode() for board in all_boards().values()]
+    return {name for text in metrics for name in re.findall(r"^(\w+)[{ ]", text, re.MULTILINE)}
 
 
 def families(name):
@@ -29,18 +33,18 @@ def test_the_page_names_every_document():
     assert "api/index.json" in PAGE
 
 
-def test_the_page_names_every_counter_and_no_other():
+def test_the_page_names_every_counter_and_no_other(counters):
     named = set(re.findall(r"^\| `(\w+)(?:\{[^}]*\})?` \|", PAGE, re.MULTILINE))
 
-    assert named == {families(name) for name in COUNTERS}
+    assert named == {families(name) for name in counters}
 
 
-def test_the_dashboard_asks_for_nothing_that_is_not_there():
+def test_the_dashboard_asks_for_nothing_that_is_not_there(counters):
     asked = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
     names = {name for expr in asked for name in re.findall(r"\b((?:submissions|evaluation|pullrank)_\w+)", expr)}
 
-    assert names - COUNTERS == set()
-    assert {families(name) for name in COUNTERS} == {families(name) for name in names}
+    assert names - counters == set()
+    assert {families(name) for name in counters} == {families(name) for name in names}
 
 
 def test_the_dashboard_has_panels_apart_from_each_other_and_asks_for_its_source():

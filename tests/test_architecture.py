@@ -44,13 +44,19 @@ def package_of(module: str) -> str:
     return module.rpartition(".")[0]
 
 
-def imports(path: Path) -> Iterator[str]:
+def _imports(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 yield f"{node.module}.{alias.name}"
+
+
+@functools.cache
+def imports(path: Path) -> tuple[str, ...]:
+    """The full name of everything that a file imports."""
+    return tuple(_imports(path))
 
 
 MODULES = {module_name(path): path for path in SOURCES if path.name != "__init__.py"}

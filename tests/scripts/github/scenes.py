@@ -2,7 +2,6 @@
 
 import io
 import json
-import shutil
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from scripts.repository.checkout import Checkout
 from tests.github.server import GitHubStandIn
 from tests.github.world import BOT, NAME, OWNER, REPOSITORY_ID, PullRequest, WorkflowRun, World
 from tests.leaderboard import make
-from tests.scripts.github.remotes import CHALLENGE, Clone, agent_files, git, make_board
+from tests.scripts.github.remotes import CHALLENGE, Clone, agent_files, git, make_board, read_ref, write_ref
 
 TASKS: dict[str, Task] = {task.id: task for task in parse_challenge(CHALLENGE).tasks}
 POLE, LAKE = TASKS["CartPole-v1"], TASKS["FrozenLake-v1"]
@@ -79,14 +78,13 @@ class Scene:
         fork, origin = Clone(self.place / f"fork-{number}"), self.place / "origin.git"
         if not fork.path.exists():
             # Like forks on GitHub, it shares its objects with the repository.
-            git(self.place, "init", "-q", str(fork.path))
-            git(fork.path, "remote", "add", "origin", str(origin))
-            shutil.rmtree(fork.path / ".git" / "objects")
+            (fork.path / ".git" / "refs").mkdir(parents=True)
+            (fork.path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
             (fork.path / ".git" / "objects").symlink_to(origin / "objects")
-        main = git(origin, "rev-parse", "refs/heads/main")
+        main = read_ref(origin, "refs/heads/main")
         fork.switch(main)
         sha = fork.commit(files, f"agent of {author}", (main,))
-        git(origin, "update-ref", f"refs/pull/{number}/head", sha)
+        write_ref(origin, f"refs/pull/{number}/head", sha)
         branch, fork_id = f"branch-{number}", 2000 + number
         pull = PullRequest(number, author, sha, branch=branch, fork_id=fork_id)
         self.world.pulls[number] = pull

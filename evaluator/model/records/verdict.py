@@ -62,6 +62,6 @@ class Verdict(enum.StrEnum):
     INTERNAL_ERROR = (
         "internal_error",
         "The evaluator failed, not the agent. It will be tried again.",
-        "Nothing. This is our fault and does not count against the agent.",
+        "Nothing, unless a host of your own files did not answer. Otherwise it is our fault and no try of yours.",
         True,
     )

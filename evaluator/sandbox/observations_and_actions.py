@@ -1,4 +1,4 @@
-"""Spaces, observations and actions in the sandbox: reading them from frames and writing them into frames."""
+"""Spaces, observations and actions in the sandbox: read from frames, checked for type and shape, written into frames."""
 
 import operator
 from typing import Any

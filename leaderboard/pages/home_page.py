@@ -1,4 +1,4 @@
-"""Values of the home page: the end of the season, and a small animation for each leader."""
+"""Values of the home page: how many events it lists, the end of the season, and a small animation for each leader."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -1,6 +1,6 @@
-"""The matches of a duel: waiting, live and finished, and how long one may be.
+"""The matches of a duel while it is played: waiting, live and finished, and how long one may be.
 
-Whether a move is legal and in time is decided in `duel_referee`.
+Which matches there are says `evaluate_duel`; whether a move is legal and in time is decided in `duel_referee`.
 """
 
 from collections import deque

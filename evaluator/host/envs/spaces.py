@@ -1,4 +1,7 @@
-"""Spaces on the host: their description, the encoding of observations and the decoding and checking of actions."""
+"""Spaces on the host: their description, the encoding of observations, the decoding of actions and whether they are legal.
+
+Type and shape of what an agent returned are checked before, in `evaluator/sandbox/observations_and_actions.py`.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""What is kept of an agent's output while it runs: its end, up to a limit."""
+"""What is kept of an agent's output while it runs: its end, up to a limit. Each sandbox reads it for itself."""
 
 import threading
 from collections.abc import Callable

@@ -80,6 +80,7 @@ class Scene:
             # Like forks on GitHub, it shares its objects with the repository.
             (fork.path / ".git" / "refs").mkdir(parents=True)
             (fork.path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+            (fork.path / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {origin}\n')
             (fork.path / ".git" / "objects").symlink_to(origin / "objects")
         main = read_ref(origin, "refs/heads/main")
         fork.switch(main)

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from evaluator.model.config.task import Task
-from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, Side
+from evaluator.model.records.duel_record import Duel, MatchEnd, MatchRecord, Side, first_side
 from evaluator.model.records.verdict import Verdict
 from leaderboard.games.game_drawings import action_word, drawing_of, milliseconds_of, moves_of
 from leaderboard.games.match_svg import BoardMark, GameDrawing, final_position_svg, packed_marks, shared_ground
@@ -71,7 +71,7 @@ def match_replay(duel: Duel, task: Task, frames: AllFrames, names: tuple[str, st
     records = zip(duel.matches, moves_of(duel), milliseconds_of(duel), strict=True)
     for index, (match, moves, times) in enumerate(records):
         rendered, folded = frames.get((duel.key, index), ReplayFrames()), index >= FIRST_MATCHES
-        first: Side = 1 if index % 2 else 0
+        first = first_side(index)
         marks = kind.render(moves, first, match.refused) if kind else []
         summary = MatchSummary(
             number=index + 1,

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 
 from evaluator.model.config.task import Task
+from evaluator.model.records.duel_record import first_side
 from evaluator.model.visible_text import one_line
 from leaderboard.core.game_standings import GameRow, GameStandings
 from leaderboard.games.game_drawings import GAME_VERSION, moves_of
@@ -40,5 +41,4 @@ def _matches(game: GameStandings, leader: GameRow) -> Iterator[tuple[int, str]]:
             continue
         for index, moves in enumerate(moves_of(meeting.duel)):
             if moves and all(0 <= move <= 9 for move in moves):
-                # Sides take turns in beginning.
-                yield meeting.side ^ index % 2, "".join(map(str, moves))
+                yield meeting.side ^ first_side(index), "".join(map(str, moves))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from evaluator.model.records.duel_record import Duel, MatchEnd, Side
+from evaluator.model.records.duel_record import Duel, MatchEnd, Side, first_side
 from leaderboard.core.entry import Entry
 from leaderboard.core.game_standings import GameStandings
 from leaderboard.games.game_drawings import drawing_of, moves_of
@@ -42,7 +42,7 @@ def match_picture(board: GameStandings, won: WonMatch | None) -> Markup:
     kind = drawing_of(board.task)
     if kind is None or won is None:
         return Markup()
-    first: Side = 1 if won.index % 2 else 0
+    first = first_side(won.index)
     moves = moves_of(won.duel)[won.index]
     words = f"the last position of a match that {won.entry.shown} won"
     return _picture(kind, kind.render(moves, first, None), len(moves), words)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from evaluator.model.config.task import Task
-from evaluator.model.records.duel_record import Duel, MatchRecord, PlayerRecord
+from evaluator.model.records.duel_record import Duel, MatchRecord, PlayerRecord, first_side
 from evaluator.model.records.verdict import Verdict
 from leaderboard.core.eligibility import is_official
 from leaderboard.core.entry import AgentName, Entry
@@ -162,7 +162,7 @@ def rated_totals(*duels: Duel, simultaneous: bool = False, opening: int = 0) -> 
         begins = _beginnings(duel, opening)
         alike = Counter(begins[index] for index in used)
         for index in used:
-            first = 0 if simultaneous else (1, -1)[index % 2]
+            first = 0 if simultaneous else (1, -1)[first_side(index)]
             shares[first, duel.matches[index].winner].append(1 / (alike[begins[index]] * len(duels)))
     total = {key: math.fsum(each) for key, each in shares.items()}
     return DuelTotals(

@@ -20,7 +20,7 @@ from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame, op
 from evaluator.host.errors import EnvironmentFault
 from evaluator.model import canonical_json
 from evaluator.model.config.task import Task
-from evaluator.model.records.duel_record import Duel, MatchEnd
+from evaluator.model.records.duel_record import Duel, MatchEnd, first_side
 from evaluator.model.visible_text import printable_line
 from leaderboard.core.game_standings import GameStandings, shown_duels
 from leaderboard.core.standings import Standings
@@ -134,7 +134,7 @@ class _FrameRenderer:
             side = next((side for plies, side in FRAME_SIZES if len(moves) <= plies), 0)
             if len(moves) <= TEXT_PLIES if self._mode == "ansi" else side:
                 with import_entry_point(f"the game {self._game.task.game} cannot be rendered"):
-                    rendered.append({"index": index, **self._match(duel.seeds[index // 2], moves, index % 2, side)})
+                    rendered.append({"index": index, **self._match(duel.seeds[index // 2], moves, first_side(index), side)})
         return rendered
 
     def _match(self, seed: str, moves: Sequence[int], first: int, side: int) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def watched_positions(duel: Duel, index: int, task: Task, *, pictures: bool) -> 
     drawn = {*range(0, len(moves) + 1, every), len(moves)}
     with import_entry_point(f"the game {task.game} cannot be rendered"):
         shown, players = _replay_positions(game, duel.seeds[index // 2], moves, partial(_render, mode, drawn))
-    captions = _captions(duel, index, task, [player ^ index % 2 for player in players])
+    captions = _captions(duel, index, task, [player ^ first_side(index) for player in players])
     positions = []
     for ply in sorted(drawn & set(range(len(shown)))):
         rendered = shown[ply]
@@ -237,7 +237,7 @@ def _render(mode: str | None, drawn: set[int], position: GamePosition, ply: int)
 def _captions(duel: Duel, index: int, task: Task, movers: Sequence[int]) -> list[tuple[str, ...]]:
     """The lines about each position."""
     names, match = side_names(duel), duel.matches[index]
-    captions: list[tuple[str, ...]] = [(f"{names[0]} against {names[1]}, {names[index % 2]} begins",)]
+    captions: list[tuple[str, ...]] = [(f"{names[0]} against {names[1]}, {names[first_side(index)]} begins",)]
     for ply, (mover, move) in enumerate(zip(movers, duel.match_moves()[index], strict=False), 1):
         drawn_move = ", drawn for both" if ply <= task.opening else ""
         captions.append((f"move {ply}: {names[mover]} {action_word(task, move)}{drawn_move}",))

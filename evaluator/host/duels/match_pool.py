@@ -14,7 +14,7 @@ from evaluator import wire
 from evaluator.host.envs.episode_recorder import EpisodeChecksum
 from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame
 from evaluator.host.envs.spaces import ObservationEncoder, padded_leaves
-from evaluator.model.records.duel_record import MatchEnd
+from evaluator.model.records.duel_record import MatchEnd, first_side
 
 # Bytes of frames that all live matches buffer before they are hashed.
 MAX_FRAME_BYTES = 1 << 26
@@ -62,7 +62,7 @@ class LiveMatch:
 
     def __init__(self, spec: MatchSpec, position: GamePosition, leaves: int, bank: float) -> None:
         self.spec, self.position, self.lane = spec, position, -1
-        self.first = spec.index % 2
+        self.first = first_side(spec.index)
         self.banks = [bank, bank]
         self.over = False
         self.moves: list[int] = []

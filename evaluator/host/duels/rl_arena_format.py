@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from evaluator.host.envs.pettingzoo_game import GamePosition, PettingZooGame
-from evaluator.model.records.duel_record import Duel, MatchRecord, Side
+from evaluator.model.records.duel_record import Duel, MatchRecord, Side, first_side
 from evaluator.model.records.verdict import Verdict
 
 # Games whose cells the arena writes as 1 for the player who began and -1 for the other, in PettingZoo's order.
@@ -27,7 +27,7 @@ def rl_arena_document(duel: Duel, game: PettingZooGame, first: Side = 0) -> dict
     matches = []
     for index, (match, moves) in enumerate(zip(duel.matches, duel.match_moves(), strict=True)):
         states = rl_arena_states(game, duel.seeds[index // 2], moves)
-        matches.append(_match(match, index % 2 == first, first, states))
+        matches.append(_match(match, first_side(index) == first, first, states))
     results = [match["result"] for match in matches]
     counted = {
         "num_matches": len(matches),

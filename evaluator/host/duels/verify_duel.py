@@ -7,7 +7,7 @@ from evaluator.host.duels.openings import draw_openings
 from evaluator.host.envs.pettingzoo_game import PettingZooGame, ReplayedGame, replay
 from evaluator.host.seeds.derived_seeds import opening_seeds
 from evaluator.host.verification import Verification, VerificationStatus, is_same_number, is_stale
-from evaluator.model.records.duel_record import SIDES, Duel, MatchEnd, MatchRecord, WantedDuel
+from evaluator.model.records.duel_record import SIDES, Duel, MatchEnd, MatchRecord, WantedDuel, first_side
 from evaluator.model.records.parse import parse_duel
 from evaluator.model.records.trace import TraceLeaf
 from evaluator.model.records.verdict import Verdict
@@ -83,7 +83,7 @@ def _replayed(duel: Duel, game: PettingZooGame, drawn: list[list[int]]) -> Itera
             continue
         if any(not 0 <= time <= longest for time in times[index]) or any(times[index][: len(opening)]):
             yield f"match {index} has a time that its clock does not allow"
-        now = replay(game, duel.seeds[index // 2], moves[index], index % 2)
+        now = replay(game, duel.seeds[index // 2], moves[index], first_side(index))
         if fault := _replay_fault(match, now) or _end_fault(duel, match, now, game.task.max_plies):
             yield f"match {index} {fault}"
 

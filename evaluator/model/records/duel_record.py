@@ -31,6 +31,11 @@ Side = Literal[0, 1]
 SIDES: tuple[Side, Side] = (0, 1)
 
 
+def first_side(index: int) -> Side:
+    """Which side begins the match of that index: they take turns, so that each begins once on every opening."""
+    return 1 if index % 2 else 0
+
+
 @enum.unique
 class MatchEnd(enum.StrEnum):
     """Why a match ended. All but the first two are the offender's loss."""

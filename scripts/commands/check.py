@@ -151,10 +151,12 @@ def _duration_notes(challenge: Challenge) -> Iterator[str]:
     from scripts.github.official.evaluate_shard import JOB_STEP_SECONDS, longest_seconds
 
     longest = max(longest_seconds(challenge.limits, is_duel=task.game is not None) for task in challenge.tasks)
-    if longest > JOB_STEP_SECONDS:
+    share = challenge.runners.shard_seconds
+    if share + longest > JOB_STEP_SECONDS:  # A job may begin anything within its share, however long the limits are.
         yield (
-            f"challenge.yml: an evaluation may last {longest / 3600:.1f} hours with its starts, and an official job ends "
-            f"after {JOB_STEP_SECONDS / 3600:.1f}: who is not done by then is played anew; set 'task_seconds' in 'limits'"
+            f"challenge.yml: an evaluation may begin {share / 3600:.1f} hours after its job and last {longest / 3600:.1f} "
+            f"with its starts, and an official job ends after {JOB_STEP_SECONDS / 3600:.1f}: who is not done by then is "
+            "played anew; set 'task_seconds' in 'limits', or less 'shard_minutes' in 'runners'"
         )
 
 

@@ -202,13 +202,20 @@ def accept(listener: socket.socket, seconds: float, has_ended: Callable[[], bool
     """
     listener.settimeout(TICK_SECONDS)
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while (since := time.monotonic()) < deadline:
         try:
             return SocketStream(listener.accept()[0])
         except TimeoutError:
+            deadline += _standstill(since)
             if has_ended():
                 raise SandboxClosed from None
     raise AgentFault(Verdict.TIMEOUT, f"{late} within {seconds:g} s")
+
+
+def _standstill(since: float) -> float:
+    """The seconds of a wait that began at `since` in which the machine was suspended."""
+    late = time.monotonic() - since - TICK_SECONDS
+    return late if late > STANDSTILL_SECONDS else 0.0
 
 
 def checked_deadline(deadline: float, since: float) -> float:
@@ -217,10 +224,8 @@ def checked_deadline(deadline: float, since: float) -> float:
     Raises:
         AgentFault: the deadline has passed (timeout).
     """
-    now = time.monotonic()
-    if now - since > TICK_SECONDS + STANDSTILL_SECONDS:
-        deadline += now - since - TICK_SECONDS
-    if now > deadline:
+    deadline += _standstill(since)
+    if time.monotonic() > deadline:
         raise AgentFault(Verdict.TIMEOUT, "no answer within the deadline")
     return deadline
 

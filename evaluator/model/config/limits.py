@@ -30,7 +30,7 @@ class Limits(Frozen):
     answer_seconds: float = Field(default=2, gt=0, le=600)
     """Wall seconds that an answer may take for each live episode that it is asked about."""
     start_seconds: float = Field(default=60, gt=0, le=600)
-    """Wall seconds from the container's start until the agent is ready."""
+    """Wall seconds from the container's start until the agent has connected, and as many from then until it is ready."""
     log_kib: int = Field(default=256, ge=1, le=16384)
     """What the agent may print on one task, in KiB; more ends the evaluation."""
 

@@ -57,10 +57,18 @@ def host_faults(root: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("limits", "said"), [("{cpu_seconds: 21600}", True), ("{cpu_seconds: 21600, task_seconds: 14400}", False)]
+    ("limits", "minutes", "said"),
+    [
+        ("{cpu_seconds: 21600}", 15, True),
+        ("{cpu_seconds: 21600, task_seconds: 14400}", 15, False),
+        ("{cpu_seconds: 1400}", 15, False),
+        ("{cpu_seconds: 1500}", 15, True),  # In time by itself, but it may begin late in the job.
+        ("{}", 200, False),
+        ("{}", 300, True),
+    ],
 )
-def test_an_evaluation_that_outlasts_its_job_is_named(tmp_path: Path, limits: str, said: bool) -> None:
-    root = board(tmp_path, "soundworld", head=f"limits: {limits}\n{HEAD}")
+def test_an_evaluation_that_outlasts_its_job_is_named(tmp_path: Path, limits: str, minutes: int, said: bool) -> None:
+    root = board(tmp_path, "soundworld", head=f"limits: {limits}\nrunners: {{shard_minutes: {minutes}}}\n{HEAD}")
 
     _, _, err = run(root, "check")
 

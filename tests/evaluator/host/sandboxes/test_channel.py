@@ -9,13 +9,23 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from evaluator import wire
 from evaluator.host.errors import AgentFault, SandboxClosed
 from evaluator.host.sandboxes.agent_log import AgentLog
-from evaluator.host.sandboxes.channel import ByteStream, SocketStream, clean_text, parse_error_frame, read_body, read_json
+from evaluator.host.sandboxes.channel import (
+    ByteStream,
+    SocketStream,
+    accept,
+    clean_text,
+    listen,
+    parse_error_frame,
+    read_body,
+    read_json,
+)
 from evaluator.host.sandboxes.docker_sandbox import STDOUT, ContainerStream, Demultiplexer
 from evaluator.model.records.verdict import Verdict
 
@@ -132,6 +142,32 @@ def test_time_in_which_the_machine_stood_still_is_not_counted(
     time.sleep(later)
     theirs.send(answer)
     waiting.join(60)
+
+    assert (waiting.exitcode == 0) is in_time
+
+
+def wait_for_a_connection(listener: socket.socket) -> None:
+    """In a process of its own: exits with 0 if the connection came in time."""
+    accept(listener, 2, lambda: False, "nobody came")
+
+
+@pytest.mark.parametrize(("still", "later", "in_time"), [(4.0, 0.7, True), (0.0, 4.0, False)], ids=["machine", "agent"])
+def test_time_in_which_the_machine_stood_still_does_not_make_a_start_late(
+    tmp_path: Path, still: float, later: float, in_time: bool
+) -> None:
+    listener = listen(tmp_path / "agent.sock")
+    waiting = multiprocessing.get_context("fork").Process(target=wait_for_a_connection, args=(listener,))
+    waiting.start()
+    assert waiting.pid is not None
+    time.sleep(0.5)
+    if still:
+        os.kill(waiting.pid, signal.SIGSTOP)
+        time.sleep(still)
+        os.kill(waiting.pid, signal.SIGCONT)
+    time.sleep(later)
+    with socket.socket(socket.AF_UNIX) as agent:
+        agent.connect(str(tmp_path / "agent.sock"))
+        waiting.join(60)
 
     assert (waiting.exitcode == 0) is in_time
 

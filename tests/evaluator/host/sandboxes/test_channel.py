@@ -9,7 +9,9 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,6 +121,20 @@ STREAMS: list[tuple[Callable[[socket.socket], ByteStream], bytes]] = [
 ]
 
 
+def held_process(wait: Callable[..., None], arguments: tuple[Any, ...], still: float, later: float) -> BaseProcess:
+    """A process that waits: held for `still` seconds after half a second, and left alone for `later` seconds since."""
+    waiting = multiprocessing.get_context("fork").Process(target=wait, args=arguments)
+    waiting.start()
+    assert waiting.pid is not None
+    time.sleep(0.5)
+    if still:
+        os.kill(waiting.pid, signal.SIGSTOP)
+        time.sleep(still)
+        os.kill(waiting.pid, signal.SIGCONT)
+    time.sleep(later)
+    return waiting
+
+
 def wait_for_it(open_it: Callable[[socket.socket], ByteStream], ours: socket.socket) -> None:
     """In a process of its own: exits with 0 if the answer counts."""
     open_it(ours).fill(memoryview(bytearray(1)), 1, time.monotonic() + 2)
@@ -131,15 +147,7 @@ def test_time_in_which_the_machine_stood_still_is_not_counted(
 ) -> None:
     """Both sides stand still, as they do where a virtual machine is held; an agent can hold only itself."""
     ours, theirs = socket.socketpair(socket.AF_UNIX)
-    waiting = multiprocessing.get_context("fork").Process(target=wait_for_it, args=(open_it, ours))
-    waiting.start()
-    assert waiting.pid is not None
-    time.sleep(0.5)
-    if still:
-        os.kill(waiting.pid, signal.SIGSTOP)
-        time.sleep(still)
-        os.kill(waiting.pid, signal.SIGCONT)
-    time.sleep(later)
+    waiting = held_process(wait_for_it, (open_it, ours), still, later)
     theirs.send(answer)
     waiting.join(60)
 
@@ -156,15 +164,7 @@ def test_time_in_which_the_machine_stood_still_does_not_make_a_start_late(
     tmp_path: Path, still: float, later: float, in_time: bool
 ) -> None:
     listener = listen(tmp_path / "agent.sock")
-    waiting = multiprocessing.get_context("fork").Process(target=wait_for_a_connection, args=(listener,))
-    waiting.start()
-    assert waiting.pid is not None
-    time.sleep(0.5)
-    if still:
-        os.kill(waiting.pid, signal.SIGSTOP)
-        time.sleep(still)
-        os.kill(waiting.pid, signal.SIGCONT)
-    time.sleep(later)
+    waiting = held_process(wait_for_a_connection, (listener,), still, later)
     with socket.socket(socket.AF_UNIX) as agent:
         agent.connect(str(tmp_path / "agent.sock"))
         waiting.join(60)

@@ -78,13 +78,13 @@ def _replayed(
         by_season[traces_branch_name(season_of(path))].append(path)
     listed = clone.run("ls-remote", "--refs", "origin", "refs/heads/traces-*").decode("utf-8", "replace").splitlines()
     tips = {ref: sha for sha, ref in (line.split("\t", 1) for line in listed)}
-    found: list[Verification] = []
+    verifications: list[Verification] = []
     for branch, of_season in by_season.items():
         sha = tips.get(f"refs/heads/{branch}", "")
         export_files(clone, sha, store.traces, TRACE_ENDING, at_most=BRANCH_BYTES)
-        found += replay_files(challenge, store, of_season, quiet=quiet)
+        verifications += replay_files(challenge, store, of_season, quiet=quiet)
         shutil.rmtree(store.traces)
-    return sorted(found, key=lambda each: each.path)
+    return sorted(verifications, key=lambda each: each.path)
 
 
 def _challenge(clone: GitRepository, remote: str) -> Challenge:

@@ -91,8 +91,8 @@ def verify_files(
     challenge: Challenge, store: ResultStore, files: Iterable[Path], *, quiet: bool, at_once: int | None = None
 ) -> list[Verification]:
     """The verifications of all files, sorted by path; official records are also checked by main's history, if it is here."""
-    found = replay_files(challenge, store, files, quiet=quiet, at_once=at_once)
-    return check_history(found, challenge, store.results.parent)
+    replayed = replay_files(challenge, store, files, quiet=quiet, at_once=at_once)
+    return check_history(replayed, challenge, store.results.parent)
 
 
 def replay_files(
